@@ -53,7 +53,7 @@
 //! | [`plan`] | Walks trees and lists the entries of the archive in git's order, with the place of each blob. |
 //! | [`output`] | Writes the archive to its destination, and the reports about it: manifest, summary, progress. |
 //! | [`cache`] | Shares one archive between many readers through a directory. Knows keys, files and bytes only. |
-//! | [`filter`] | Decides what the reader does not want or may not see: ignore rules, limits, access rules. |
+//! | [`filter`] | Decides what the reader does not want or may not see: exclude rules, limits, access rules. |
 //! | [`git`] | Reads a repository as git does: environment, configuration, refs, objects, attributes, pathspecs, conversions. |
 //! | [`mod@format`] | Turns names and bytes into tar and zip, and compresses them. Does not know git. |
 //! | [`cli`] | Holds the command line as it was typed: options, help, completions. |

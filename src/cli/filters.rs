@@ -28,21 +28,25 @@ pub struct Filters {
     #[arg(long)]
     pub no_attributes: bool,
 
-    /// Leave out paths that match a glob in this file of the tree
+    /// Leave out paths that match this pattern, as in .gitignore
     ///
-    /// The file has one glob a line, as .sourcegraph/ignore has.
-    #[arg(long, value_name = "path")]
-    pub exclude_from_tree: Vec<OsString>,
+    /// A leading ! takes paths back. The last pattern that matches decides; those of --exclude come after those of files.
+    #[arg(long, value_name = "pattern")]
+    pub exclude: Vec<OsString>,
 
-    /// Leave out paths that match a glob in this file on disk
+    /// Leave out paths that match a pattern in this file on disk
     #[arg(long, value_name = "file")]
     pub exclude_from: Vec<OsString>,
 
-    /// Leave out paths that match this glob
-    #[arg(long, value_name = "glob")]
-    pub exclude: Vec<OsString>,
+    /// Leave out paths that match a pattern in this file of the tree
+    #[arg(long, value_name = "path")]
+    pub exclude_from_tree: Vec<OsString>,
 
-    /// Choose what happens to a line that is not a glob
+    /// Choose how files of the tree spell patterns (the profile decides, otherwise as in .gitignore)
+    #[arg(long, value_name = "grammar", value_enum)]
+    pub exclude_grammar: Option<ExcludeGrammar>,
+
+    /// Choose what happens to a line that is not a glob, in the grammar of Sourcegraph
     #[arg(long, value_name = "action", value_enum, default_value = "error")]
     pub bad_pattern: BadPattern,
 
@@ -117,6 +121,16 @@ pub enum Profile {
     Zoekt,
     /// The files that Sourcegraph's searcher searches
     Searcher,
+}
+
+/// `--exclude-grammar`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ExcludeGrammar {
+    /// Patterns of gitignore(5)
+    #[default]
+    Gitignore,
+    /// Globs for whole paths, as in .sourcegraph/ignore
+    Sourcegraph,
 }
 
 /// `--bad-pattern`

@@ -56,7 +56,7 @@ const OF_OTHERS: [(&str, &str, &str); 5] = [
     (
         "gitignore",
         "exclude-from",
-        "an archive has no untracked files; --exclude-from=<file> leaves out paths that match its globs",
+        "an archive has no untracked files; --exclude-from=<file> leaves out paths that match its patterns",
     ),
 ];
 

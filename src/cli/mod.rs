@@ -41,8 +41,8 @@ pub use content::{ContentOptions, Encoding, GzipCompat, LevelOption};
 pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent};
 pub use filters::{
-    BadPattern, Filters, Large, Lfs, OnBinary, OnMissing, Profile, SubmoduleMapping, Submodules,
-    Symlinks,
+    BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Profile,
+    SubmoduleMapping, Submodules, Symlinks,
 };
 pub use help::help;
 pub use manual::manual;

@@ -33,8 +33,8 @@ impl Disposition {
 /// Why an entry is not sent unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmissionReason {
-    /// An ignore rule matches the path.
-    Ignored,
+    /// A rule excludes the path.
+    Excluded,
     /// The content has more bytes than the limit allows.
     TooLarge,
     /// The content is binary.
@@ -48,7 +48,7 @@ pub enum OmissionReason {
 impl OmissionReason {
     /// All reasons. The index of each is its discriminant.
     pub const ALL: [Self; 5] = [
-        Self::Ignored,
+        Self::Excluded,
         Self::TooLarge,
         Self::Binary,
         Self::Missing,
@@ -58,7 +58,7 @@ impl OmissionReason {
     /// The word for reports.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Ignored => "ignored",
+            Self::Excluded => "excluded",
             Self::TooLarge => "too-large",
             Self::Binary => "binary",
             Self::Missing => "missing",

@@ -6,37 +6,42 @@
 pub mod access;
 mod disposition;
 pub mod doublestar;
+pub mod exclude;
 pub mod glob;
 mod index;
 mod prefixes;
 pub mod ignore;
 pub mod large;
 mod policy;
+pub mod rule;
+mod tree_rules;
 
 use std::sync::Arc;
 
 use crate::git::tree::{Mode, Mount};
 use access::AccessRules;
 pub use disposition::{Disposition, OmissionReason, PlaceholderContent};
-use ignore::{Ignore, Rule};
+use exclude::{Decision, Exclude};
 pub use policy::{Binary, Fallback, Limit, Policy, WITHIN_ALL};
+use rule::Rule;
+pub use tree_rules::TreeRules;
 
 /// All rules about entries for one reader.
 #[derive(Default)]
 pub struct Filter {
     /// The access rules; without rules the reader may know everything.
     pub access: Option<Arc<AccessRules>>,
-    /// The ignore rules of the tree, which omit entries by their path in the tree.
-    pub ignore: Ignore,
-    /// The ignore rules of the user, which omit entries by their path in the archived tree.
-    pub given: Arc<Ignore>,
-    /// Whether the lines of the ignore file are secret.
-    pub secret_ignore: bool,
+    /// The rules in files of the tree, which exclude entries by their path in the tree.
+    pub in_tree: TreeRules,
+    /// The rules of the user, which decide by the path in the archived tree, before those of the tree.
+    pub given: Arc<Exclude>,
+    /// Whether the rules in files of the tree are secret.
+    pub has_secret_rules: bool,
     /// The policy for the remaining entries.
     pub policy: Policy,
-    /// The place of the tree. Access rules, limits and the user's ignore rules see paths in the archived tree.
+    /// The place of the tree. Access rules, limits and the user's exclude rules see paths in the archived tree.
     pub mount: Mount,
-    /// Whether submodules are archived with their contents. To the ignore rules, submodules are directories then.
+    /// Whether submodules are archived with their contents. To the rules of the tree, submodules are directories then.
     pub enters_submodules: bool,
 }
 
@@ -46,7 +51,7 @@ pub enum Verdict {
     /// The directory passes.
     Passes,
     /// The directory is omitted.
-    Ignored,
+    Excluded,
     /// The reader may not know that the directory exists.
     Denied,
 }
@@ -58,7 +63,7 @@ impl Filter {
         match &self.access {
             Some(access) if prunes(access) => Verdict::Denied,
             _ if !self.prunes(path) => Verdict::Passes,
-            _ if self.allows_all(path) => Verdict::Ignored,
+            _ if self.allows_all(path) => Verdict::Excluded,
             // A report of the omission would reveal the directory.
             _ => Verdict::Denied,
         }
@@ -78,12 +83,21 @@ impl Filter {
             .is_none_or(|access| access.allows(&self.mount.path(path)))
     }
 
-    /// Whether the file, link or submodule at `path` is ignored.
-    pub fn ignores(&self, path: &[u8], mode: Mode) -> bool {
+    /// Whether the file, link or submodule at `path` is excluded.
+    pub fn excludes(&self, path: &[u8], mode: Mode) -> bool {
         if self.is_entered(mode) {
-            self.prunes(path)
-        } else {
-            self.ignore.ignores(path) || self.given.ignores(&self.mount.path(path))
+            return self.prunes(path);
+        }
+        match self.decision(path, mode.is_directory()) {
+            Some(decision) => decision.excludes,
+            None => self.in_tree.excludes(path, mode),
+        }
+    }
+
+    fn prunes(&self, path: &[u8]) -> bool {
+        match self.decision(path, true) {
+            Some(decision) => decision.excludes,
+            None => self.in_tree.prunes(path),
         }
     }
 
@@ -91,22 +105,26 @@ impl Filter {
         self.enters_submodules && mode == Mode::Submodule
     }
 
-    fn prunes(&self, path: &[u8]) -> bool {
-        self.ignore.prunes(path) || self.given.prunes(&self.mount.path(path))
-    }
-
-    /// The first rule that ignores the file, link or submodule at `path`.
+    /// The rule that excludes the file, link or submodule at `path`. The directories above are not excluded.
     pub fn rule(&self, path: &[u8], mode: Mode) -> Option<&Rule> {
         if self.is_entered(mode) {
             return self.pruning_rule(path);
         }
-        let own = self.ignore.rule(path);
-        own.or_else(|| self.given.rule(&self.mount.path(path)))
+        match self.decision(path, mode.is_directory()) {
+            Some(decision) => decision.excludes.then_some(decision.rule),
+            None => self.in_tree.rule(path, mode),
+        }
     }
 
-    /// The first rule that ignores all of the directory `path`.
+    /// The rule that excludes all of the directory `path`. The directories above are not excluded.
     pub fn pruning_rule(&self, path: &[u8]) -> Option<&Rule> {
-        let own = self.ignore.pruning_rule(path);
-        own.or_else(|| self.given.pruning_rule(&self.mount.path(path)))
+        match self.decision(path, true) {
+            Some(decision) => decision.excludes.then_some(decision.rule),
+            None => self.in_tree.pruning_rule(path),
+        }
+    }
+
+    fn decision(&self, path: &[u8], is_directory: bool) -> Option<Decision<'_>> {
+        self.given.decide(&self.mount.path(path), is_directory)
     }
 }

@@ -11,6 +11,7 @@ pub mod config;
 pub mod environment;
 pub mod pathspec;
 pub mod attributes;
+pub mod pattern;
 pub mod convert;
 pub mod objects;
 pub mod tree;

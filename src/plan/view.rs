@@ -141,7 +141,7 @@ impl View {
         }
         match self.filter.directory(path) {
             Verdict::Passes => DirectoryVerdict::Entered,
-            Verdict::Ignored => DirectoryVerdict::Omitted(OmissionReason::Ignored),
+            Verdict::Excluded => DirectoryVerdict::Omitted(OmissionReason::Excluded),
             Verdict::Denied => DirectoryVerdict::Hidden,
         }
     }
@@ -178,8 +178,8 @@ impl View {
         id: ObjectId,
     ) -> Option<Leaf> {
         let treatment = self.selection.treatment(path, mode)?;
-        if self.filter.ignores(path, mode) {
-            return Some(Leaf::omitted(mode, OmissionReason::Ignored));
+        if self.filter.excludes(path, mode) {
+            return Some(Leaf::omitted(mode, OmissionReason::Excluded));
         }
         let policy = &self.filter.policy;
         if mode == Mode::Submodule && policy.no_submodules {
@@ -248,7 +248,7 @@ impl View {
     /// rules only an entry that is sent does.
     pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
         match leaf.map(|leaf| leaf.disposition) {
-            Some(Disposition::Omitted(OmissionReason::Ignored | OmissionReason::Submodule)) => {
+            Some(Disposition::Omitted(OmissionReason::Excluded | OmissionReason::Submodule)) => {
                 false
             }
             Some(Disposition::Omitted(_)) | None => self.filter.access.is_none(),

@@ -1,6 +1,12 @@
 //! From options to the filter: rules read and understood before anything is written.
 
-use std::{cell::RefCell, ffi::OsStr, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
+use std::{
+    cell::RefCell,
+    ffi::{OsStr, OsString},
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    sync::Arc,
+};
 
 use gix::{
     ObjectId,
@@ -20,12 +26,16 @@ use crate::{
         io::print_line,
         working_directory::{NamedFile, WorkingDirectory},
     },
-    cli::{BadPattern, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks},
+    cli::{
+        BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks,
+    },
     filter::{
-        Binary, Fallback, Filter, Limit, PlaceholderContent, Policy, WITHIN_ALL,
+        Binary, Fallback, Filter, Limit, PlaceholderContent, Policy, TreeRules, WITHIN_ALL,
         access::AccessRules,
+        exclude::{self, Exclude},
         ignore::{Ignore, Strictness},
         large::LargeFiles,
+        rule::Rule,
     },
     git::{
         lfs::LfsFiles,
@@ -45,7 +55,7 @@ pub(super) struct FilterRules<'a> {
     /// The text of the access rules.
     pub(super) access_text: Option<Vec<u8>>,
     /// The texts of the files of `--exclude-from`.
-    pub(super) ignore_texts: Vec<Vec<u8>>,
+    pub(super) exclude_texts: Vec<Vec<u8>>,
     pub(super) policy: Policy,
     /// The ignore files that the user has named, without those that were in a tree so far.
     pub(super) absent: RefCell<Vec<BString>>,
@@ -80,15 +90,15 @@ impl<'a> FilterRules<'a> {
             settings,
             access: access.map(Arc::new),
             access_text,
-            ignore_texts: given
+            exclude_texts: given
                 .exclude_from
                 .iter()
-                .map(|file| ignore_text(&directory.file(file)))
+                .map(|file| exclude_text(&directory.file(file)))
                 .collect::<Result<_>>()?,
         })
     }
 
-    /// Whether the trees `one` and `other` have different ignore rules.
+    /// Whether the trees `one` and `other` have different exclude rules.
     pub(super) fn differ(&self, reader: &mut Reader, one: ObjectId, other: ObjectId) -> bool {
         let mut blob = |root, path| blob_at(reader, root, path).ok();
         self.ignore_files()
@@ -258,13 +268,13 @@ impl<'a> FilterRules<'a> {
         root: ObjectId,
         diagnostics: &mut dyn Write,
     ) -> Result<Filter> {
-        let own = self.own_rules(reader, root, &Mount::default(), diagnostics)?;
-        let (ignore, secret_ignore) = (own.ignore, own.any_secret);
+        let (in_tree, has_secret_rules) =
+            self.own_rules(reader, root, &Mount::default(), diagnostics)?;
         Ok(Filter {
             access: self.access.clone(),
-            ignore,
-            given: Arc::new(self.given_rules(diagnostics)?),
-            secret_ignore,
+            in_tree,
+            given: Arc::new(self.given_rules()),
+            has_secret_rules,
             policy: self.policy.clone(),
             mount: Mount::default(),
             enters_submodules: self.enters_submodules(),
@@ -280,40 +290,38 @@ impl<'a> FilterRules<'a> {
         root: ObjectId,
         diagnostics: &mut dyn Write,
     ) -> Result<Filter> {
-        let own = self.own_rules(reader, root, &mount, diagnostics)?;
+        let (in_tree, has_secret_rules) = self.own_rules(reader, root, &mount, diagnostics)?;
         Ok(Filter {
             access: self.access.clone(),
-            ignore: own.ignore,
+            in_tree,
             given: Arc::clone(&above.given),
-            secret_ignore: above.secret_ignore || own.any_secret,
+            has_secret_rules: above.has_secret_rules || has_secret_rules,
             policy: self.policy.clone(),
             mount,
             enters_submodules: above.enters_submodules,
         })
     }
 
-    fn sources<'b>(&self, diagnostics: &'b mut dyn Write) -> Sources<'b> {
-        Sources {
+    /// The rules of the files in the tree `root`, which is at `mount`, and whether the reader must not see some of them.
+    fn own_rules(
+        &self,
+        reader: &mut Reader,
+        root: ObjectId,
+        mount: &Mount,
+        diagnostics: &mut dyn Write,
+    ) -> Result<(TreeRules, bool)> {
+        let mut sources = Sources {
+            rules: Vec::new(),
             ignore: Ignore::new(),
-            any_secret: false,
             strictness: match self.given.bad_pattern {
                 BadPattern::Error => Strictness::Error,
                 BadPattern::Warn => Strictness::Warn,
             },
             explains: self.purpose.explains_rules(),
             diagnostics,
-        }
-    }
-
-    /// The rules of the ignore files in the tree `root`, which is at `mount`.
-    fn own_rules<'b>(
-        &self,
-        reader: &mut Reader,
-        root: ObjectId,
-        mount: &Mount,
-        diagnostics: &'b mut dyn Write,
-    ) -> Result<Sources<'b>> {
-        let mut sources = self.sources(diagnostics);
+        };
+        let grammar = self.settings.exclude_grammar.unwrap_or_default();
+        let mut has_secret_rules = false;
         for path in self.ignore_files() {
             let Some(text) = in_tree(reader, root, path)? else {
                 continue;
@@ -321,25 +329,36 @@ impl<'a> FilterRules<'a> {
             self.absent.borrow_mut().retain(|absent| *absent != path);
             let path = mount.path(path);
             let access = self.access.as_ref();
-            if access.is_none_or(|access| access.allows(&path)) {
-                sources.add(path.as_bstr(), &text)?
-            } else {
-                sources.add_secret(path.as_bstr(), &text)?
+            let is_secret = access.is_some_and(|access| !access.allows(&path));
+            has_secret_rules |= is_secret;
+            match grammar {
+                ExcludeGrammar::Gitignore => sources.rules.extend(exclude::rules(&path, &text)),
+                ExcludeGrammar::Sourcegraph if is_secret => {
+                    sources.add_secret(path.as_bstr(), &text)?
+                }
+                ExcludeGrammar::Sourcegraph => sources.add(path.as_bstr(), &text)?,
             }
         }
-        Ok(sources)
+        let rules = match grammar {
+            ExcludeGrammar::Gitignore => TreeRules::Gitignore(Exclude::new(sources.rules)),
+            ExcludeGrammar::Sourcegraph => TreeRules::Sourcegraph(sources.ignore),
+        };
+        Ok((rules, has_secret_rules))
     }
 
-    /// The rules that the options give.
-    fn given_rules(&self, diagnostics: &mut dyn Write) -> Result<Ignore> {
-        let mut sources = self.sources(diagnostics);
-        for (file, text) in self.given.exclude_from.iter().zip(&self.ignore_texts) {
-            sources.add(file.as_bytes().as_bstr(), text)?;
-        }
-        let globs = self.given.exclude.iter().map(|glob| glob.as_bytes());
-        let globs: Vec<&[u8]> = globs.collect();
-        sources.add("--exclude".into(), &globs.join(&b'\n'))?;
-        Ok(sources.ignore)
+    /// The rules that the options give, in the order of git: what the command line says comes last and so decides.
+    fn given_rules(&self) -> Exclude {
+        let files = self.given.exclude_from.iter().zip(&self.exclude_texts);
+        let of_file = |(file, text): (&OsString, &Vec<u8>)| exclude::rules(file.as_bytes(), text);
+        let mut rules: Vec<Rule> = files.flat_map(of_file).collect();
+        let origin = Arc::new(BString::from("--exclude"));
+        let patterns = (1..).zip(&self.given.exclude);
+        rules.extend(patterns.map(|(line, pattern)| Rule {
+            origin: Arc::clone(&origin),
+            line,
+            pattern: pattern.as_bytes().into(),
+        }));
+        Exclude::new(rules)
     }
 }
 
@@ -445,8 +464,8 @@ fn fit_tree(path: &OsStr) -> Result<()> {
     Err(Error::fatal(odd).hinted("it starts at the root, without '/' or './'"))
 }
 
-/// Reads a file of ignore rules.
-fn ignore_text(file: &NamedFile) -> Result<Vec<u8>> {
+/// Reads a file of exclude rules.
+fn exclude_text(file: &NamedFile) -> Result<Vec<u8>> {
     if file.name.as_os_str() == "-" {
         let why = "use /dev/stdin for the standard input, or './-' for a file named '-'";
         let message = format!("invalid value '-' for '--exclude-from': {why}");
@@ -480,11 +499,10 @@ fn unusable_access(name: &OsStr) -> Error {
     ))
 }
 
-/// Collects ignore rules from all their origins.
+/// Collects the rules of files in a tree, in either grammar.
 struct Sources<'a> {
+    rules: Vec<Rule>,
     ignore: Ignore,
-    /// Whether some rules are hidden from the reader.
-    any_secret: bool,
     strictness: Strictness,
     /// Whether hints about rules are printed.
     explains: bool,
@@ -494,18 +512,17 @@ struct Sources<'a> {
 impl Sources<'_> {
     /// Adds rules that the reader must not see: no message quotes them.
     fn add_secret(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
-        self.any_secret = true;
         let added = self.ignore.add(origin, text, self.strictness);
         added
             .map(drop)
-            .map_err(|_| Error::fatal(format_bytes("cannot use ignore rules of '{}'", &[origin])))
+            .map_err(|_| Error::fatal(format_bytes("cannot use exclude rules of '{}'", &[origin])))
     }
 
     fn add(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
         let hints = self.ignore.hints().len();
         let bad = self.ignore.add(origin, text, self.strictness);
         let bad = bad.map_err(|line| {
-            let failed = format_bytes("cannot use ignore rules of '{}'", &[origin]);
+            let failed = format_bytes("cannot use exclude rules of '{}'", &[origin]);
             Error::fatal(failed).caused_by(ByteMessage(line.words()))
         })?;
         for line in bad {
@@ -540,7 +557,7 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
     match kind {
         Ok(kind) => Ok((kind == Some(ObjectKind::Blob)).then_some(text)),
         Err(failure) => {
-            let error = Error::fatal(format_bytes("cannot read ignore rules of '{}'", &[path]));
+            let error = Error::fatal(format_bytes("cannot read exclude rules of '{}'", &[path]));
             let error = match failure {
                 Failure::Damaged(ABSENT) => {
                     let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches them";

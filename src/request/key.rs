@@ -349,7 +349,7 @@ impl ViewBuilder<'_> {
             settings,
             access: _,
             access_text,
-            ignore_texts,
+            exclude_texts,
             // Follows from the settings and the exceptions.
             policy: _,
             absent: _,
@@ -377,12 +377,13 @@ impl ViewBuilder<'_> {
             submodules: _,
             lfs: _,
             missing: _,
+            exclude_grammar: _,
         } = given;
         encoder.debug("filters", settings);
-        encoder.words("ignore file", exclude_from_tree);
-        encoder.list("ignore from", ignore_texts.iter().map(|text| &text[..]));
-        encoder.words("ignore", exclude);
-        encoder.debug("ignore errors", bad_pattern);
+        encoder.words("exclude from tree", exclude_from_tree);
+        encoder.list("exclude from", exclude_texts.iter().map(|text| &text[..]));
+        encoder.words("exclude", exclude);
+        encoder.debug("bad pattern", bad_pattern);
         encoder.words("large file", size_exempt);
         encoder.list("access", access_text.iter().map(|text| &text[..]));
     }

@@ -171,7 +171,7 @@ impl Run {
     pub fn warn(&self, diagnostics: &mut dyn Write) {
         for path in &self.absent_rules {
             let warning = format_bytes(
-                "--exclude-from-tree='{}' is in no tree and ignores nothing",
+                "--exclude-from-tree='{}' is in no tree and excludes nothing",
                 &[path],
             );
             print_line(diagnostics, "warning: ", &warning);

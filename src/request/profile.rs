@@ -4,7 +4,9 @@ use clap::ValueEnum;
 
 use crate::{
     base::error::{Error, format_bytes},
-    cli::{Filters, Large, Lfs, OnBinary, OnMissing, Profile, Submodules, Symlinks},
+    cli::{
+        ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Profile, Submodules, Symlinks,
+    },
 };
 
 /// The options that a profile sets.
@@ -12,6 +14,7 @@ use crate::{
 pub(super) struct ProfileSettings {
     pub(super) no_attributes: bool,
     pub(super) exclude_from_tree: Option<&'static str>,
+    pub(super) exclude_grammar: Option<ExcludeGrammar>,
     pub(super) max_size: Option<u64>,
     pub(super) large: Option<Large>,
     pub(super) binary: Option<OnBinary>,
@@ -35,6 +38,7 @@ impl ProfileSettings {
         let reader = Self {
             no_attributes: true,
             exclude_from_tree: Some(IGNORE_FILE),
+            exclude_grammar: Some(ExcludeGrammar::Sourcegraph),
             max_size: Some(FILE_LIMIT),
             submodules: Some(Submodules::Omit),
             missing: Some(OnMissing::Placeholder),
@@ -63,6 +67,7 @@ impl ProfileSettings {
         Self {
             no_attributes: self.no_attributes || given.no_attributes,
             exclude_from_tree: self.exclude_from_tree,
+            exclude_grammar: given.exclude_grammar.or(self.exclude_grammar),
             max_size: given.max_size.or(self.max_size),
             large: given.large.or(self.large),
             binary: given.binary.or(self.binary),
@@ -89,6 +94,7 @@ impl ProfileSettings {
                 "exclude-from-tree",
                 self.exclude_from_tree.map(str::to_owned),
             ),
+            named("exclude-grammar", self.exclude_grammar.map(word)),
             named("max-size", self.max_size.map(|bytes| bytes.to_string())),
             named("large", self.large.map(word)),
             named("binary", self.binary.map(word)),

@@ -6,7 +6,7 @@ use gix::{ObjectId, bstr::BString};
 
 use crate::{
     base::error::{Result, counted, format_bytes, printable_path},
-    filter::{Disposition, OmissionReason, PlaceholderContent, ignore::Rule},
+    filter::{Disposition, OmissionReason, PlaceholderContent, rule::Rule},
     format::MemberKind,
     git::{objects::reader::Reader, tree::Mode},
     plan::view::View,
@@ -93,14 +93,14 @@ impl Explainer {
             return Some(Explanation::omitted(NOT_SELECTED));
         }
         self.view.filter.pruning_rule(above).map(|rule| {
-            let template = "omitted: {} ignores all of '{}', which is not read";
+            let template = "omitted: {} excludes all of '{}', which is not read";
             Explanation::omitted(format_bytes(template, &[&self.shown(rule), &shown]))
         })
     }
 
     /// A rule in words; its text may be secret.
     fn shown(&self, rule: &Rule) -> BString {
-        if self.view.filter.secret_ignore {
+        if self.view.filter.has_secret_rules {
             "a rule".into()
         } else {
             rule.words()
@@ -120,7 +120,7 @@ impl Explainer {
         }
         Some(match self.view.filter.pruning_rule(path) {
             Some(rule) => Explanation::omitted(format_bytes(
-                "omitted: {} ignores all that is in it",
+                "omitted: {} excludes all that is in it",
                 &[&self.shown(rule)],
             )),
             None => Explanation {
@@ -183,8 +183,8 @@ impl Explainer {
 
     fn why(&self, path: &[u8], mode: Mode, reason: OmissionReason, size: Option<u64>) -> BString {
         match reason {
-            OmissionReason::Ignored => match self.view.filter.rule(path, mode) {
-                Some(rule) => format_bytes("{} ignores it", &[&self.shown(rule)]),
+            OmissionReason::Excluded => match self.view.filter.rule(path, mode) {
+                Some(rule) => format_bytes("{} excludes it", &[&self.shown(rule)]),
                 None => reason.as_str().into(),
             },
             OmissionReason::TooLarge => {

@@ -13,6 +13,7 @@ use gix::bstr::{BString, ByteSlice};
 use super::{
     glob::{Glob, GlobError, Token, parse},
     index::Index,
+    rule::Rule,
 };
 use crate::base::error::{format_bytes, printable_path};
 
@@ -73,35 +74,10 @@ impl fmt::Display for IgnoreFault {
     }
 }
 
-/// A line that ignores files.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// The source of the rule.
-    pub origin: Arc<BString>,
-    /// The line number in the source, from 1.
-    pub line: usize,
-    /// The line as written, without surrounding white space.
-    pub pattern: BString,
-    glob: Glob,
-}
-
-impl Rule {
-    /// The rule and its source.
-    pub fn words(&self) -> BString {
-        let line = self.line.to_string();
-        let values = [
-            &printable_path(&self.pattern)[..],
-            &printable_path(&self.origin),
-            line.as_bytes(),
-        ];
-        format_bytes("'{}' ({}, line {})", &values)
-    }
-}
-
 /// Rules, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Ignore {
-    rules: Vec<Rule>,
+    rules: Vec<(Rule, Glob)>,
     hints: Vec<Hint>,
     all: Index,
     /// The rules that match every path with the prefix of one match.
@@ -130,12 +106,12 @@ impl Ignore {
                 Ok(None) => {}
                 Ok(Some((pattern, tokens))) => {
                     hints.extend(hint::hints(&origin, number, pattern, &tokens));
-                    rules.push(Rule {
+                    let rule = Rule {
                         origin: Arc::clone(&origin),
                         line: number,
                         pattern: pattern.into(),
-                        glob: Glob::of(tokens),
-                    });
+                    };
+                    rules.push((rule, Glob::of(tokens)));
                 }
                 Err(error) if strictness == Strictness::Error => return Err(error),
                 Err(error) => bad.push(error),
@@ -147,7 +123,7 @@ impl Ignore {
         self.rules.append(&mut rules);
         self.hints.append(&mut hints);
         // All patterns have the same rank, since any match suffices.
-        let globs = || self.rules.iter().map(|rule| (rule.glob.clone(), 0));
+        let globs = || self.rules.iter().map(|(_, glob)| (glob.clone(), 0));
         self.all = Index::new(globs());
         self.open = Index::new(globs().filter(|(glob, _)| glob.is_open()));
         Ok(bad)
@@ -170,7 +146,7 @@ impl Ignore {
 
     /// The first rule that ignores the file at `path`.
     pub fn rule(&self, path: &[u8]) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.glob.is_match(path))
+        self.first(|glob| glob.is_match(path))
     }
 
     /// Whether every possible path below `directory` (without a trailing slash) is ignored. If false, every
@@ -182,8 +158,12 @@ impl Ignore {
     /// The first rule that makes [`Ignore::prunes`] true.
     pub fn pruning_rule(&self, directory: &[u8]) -> Option<&Rule> {
         let directory = entered(directory);
-        let prunes = |rule: &&Rule| rule.glob.is_open() && rule.glob.is_match(&directory);
-        self.rules.iter().find(prunes)
+        self.first(|glob| glob.is_open() && glob.is_match(&directory))
+    }
+
+    fn first(&self, is_wanted: impl Fn(&Glob) -> bool) -> Option<&Rule> {
+        let found = self.rules.iter().find(|(_, glob)| is_wanted(glob));
+        found.map(|(rule, _)| rule)
     }
 }
 

@@ -6,7 +6,10 @@ use std::borrow::Cow;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
-use crate::base::error::{format_bytes, push_line};
+use crate::{
+    base::error::{format_bytes, push_line},
+    git::pattern::Pattern,
+};
 
 /// Files of this many bytes are ignored.
 pub const MAX_FILE: u64 = 100 << 20;
@@ -46,19 +49,6 @@ pub enum Value {
     Unspecified,
     /// `name=text`
     Text(BString),
-}
-
-/// The pattern that selects a line's paths. The syntax is that of an ignore file without negation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pattern {
-    /// The pattern without a slash at either end.
-    pub text: BString,
-    /// The pattern matches only directories.
-    pub directory: bool,
-    /// The pattern has no slash, so it matches base names at any depth.
-    pub base_name: bool,
-    /// The bytes before the first wildcard.
-    pub literal: usize,
 }
 
 /// Parse the valid lines of `content`. Warnings about the dropped lines are appended to `complaints`.
@@ -193,35 +183,9 @@ pub fn is_valid_name(name: &[u8]) -> bool {
     !name.is_empty() && !name.starts_with(b"-") && name.iter().all(allowed)
 }
 
-impl Pattern {
-    fn parse(text: &[u8]) -> Self {
-        let directory = text.ends_with(b"/");
-        let text = text.strip_suffix(b"/").unwrap_or(text);
-        let base_name = !text.contains(&b'/');
-        let text = text.strip_prefix(b"/").unwrap_or(text);
-        Self {
-            text: text.into(),
-            directory,
-            base_name,
-            literal: text.find_byteset(b"*?[\\").unwrap_or(text.len()),
-        }
-    }
-
-    /// Whether the pattern has no wildcard.
-    pub fn is_literal(&self) -> bool {
-        self.literal == self.text.len()
-    }
-
-    /// The suffix of a pattern `*suffix` that matches base names and has no other wildcard.
-    pub fn ending(&self) -> Option<&[u8]> {
-        let ending = self.text.strip_prefix(b"*")?;
-        (self.base_name && ending.find_byteset(b"*?[\\").is_none()).then_some(ending)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{FileOrigin, Line, Pattern, Value, parse};
+    use super::{FileOrigin, Line, Value, parse};
 
     fn parsed(content: &[u8], macros: bool, in_tree: bool) -> (Vec<Line<'_>>, String) {
         let mut complaints = Vec::new();
@@ -309,23 +273,5 @@ mod tests {
             assert_eq!((lines.len(), complaints.as_str()), (0, complaint));
         }
         assert_eq!(parsed(&long[..2047], false, true).0.len(), 1);
-    }
-
-    #[test]
-    fn patterns_are_told_apart() {
-        let pattern = |text: &str, directory, base_name, literal| Pattern {
-            text: text.into(),
-            directory,
-            base_name,
-            literal,
-        };
-        for (given, expected) in [
-            ("a", pattern("a", false, true, 1)),
-            ("a/", pattern("a", true, true, 1)),
-            ("/a*", pattern("a*", false, false, 1)),
-            ("a/b\\c/", pattern("a/b\\c", true, false, 3)),
-        ] {
-            assert_eq!(Pattern::parse(given.as_bytes()), expected);
-        }
     }
 }

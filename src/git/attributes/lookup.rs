@@ -8,10 +8,8 @@ use std::{collections::HashMap, mem, sync::Arc};
 
 use gix::bstr::{BStr, BString};
 
-use super::{
-    file::{FileOrigin, Line, Pattern, Value, parse},
-    matcher::Matcher,
-};
+use super::file::{FileOrigin, Line, Value, parse};
+use crate::git::pattern::{Matcher, Pattern};
 
 /// Git's built-in macro.
 const BUILT_IN: &[u8] = b"[attr]binary -diff -merge -text";

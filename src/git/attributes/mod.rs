@@ -7,7 +7,6 @@
 mod complaints;
 pub mod file;
 mod lookup;
-mod matcher;
 mod requirement;
 mod source;
 

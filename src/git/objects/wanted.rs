@@ -47,7 +47,7 @@ impl Missing {
 pub enum Role {
     /// The directory at this path; the root has no path.
     Tree(BString),
-    /// The file at this path, which decides about other files: attributes, ignore rules.
+    /// The file at this path, which decides about other files: attributes, exclude rules.
     Rules(BString),
     /// The file at this path.
     File(BString),

@@ -140,9 +140,9 @@ impl Counts {
         self.blobs.read += u64::from(record.decoded);
         match record.disposition.reason() {
             None if has_content => self.bytes_in += record.size.unwrap_or(0),
-            Some(OmissionReason::Ignored) if directory => self.directories.pruned += 1,
+            Some(OmissionReason::Excluded) if directory => self.directories.pruned += 1,
             Some(OmissionReason::TooLarge) if record.decoded => self.blobs.wasted += 1,
-            Some(OmissionReason::Ignored | OmissionReason::TooLarge) if has_content => {
+            Some(OmissionReason::Excluded | OmissionReason::TooLarge) if has_content => {
                 self.blobs.skipped += 1
             }
             _ => {}
@@ -336,8 +336,8 @@ mod tests {
             (0o100644, placeholder(OmissionReason::TooLarge), false),
             (0o100644, Omitted(OmissionReason::TooLarge), true),
             (0o100644, Omitted(OmissionReason::Missing), false),
-            (0o100644, Omitted(OmissionReason::Ignored), false),
-            (0o040000, Omitted(OmissionReason::Ignored), false),
+            (0o100644, Omitted(OmissionReason::Excluded), false),
+            (0o040000, Omitted(OmissionReason::Excluded), false),
         ]);
         assert_eq!((counts.entries, counts.files, counts.bytes_in), (6, 3, 20));
         assert_eq!(counts.omitted, [2, 1, 0, 1, 0]);
@@ -354,12 +354,12 @@ mod tests {
             (0o100644, Disposition::Content, true),
             (
                 0o100644,
-                Disposition::Omitted(OmissionReason::Ignored),
+                Disposition::Omitted(OmissionReason::Excluded),
                 false,
             ),
             (
                 0o040000,
-                Disposition::Omitted(OmissionReason::Ignored),
+                Disposition::Omitted(OmissionReason::Excluded),
                 false,
             ),
             (

@@ -3,7 +3,7 @@
 //! Both trees are walked in lockstep, in the order of trees. The comparison shows what differs, so entries that are
 //! equal on both sides are skipped. Except for two cases, in which content may differ although its blob does not:
 //!
-//! * The rules differ: an attribute file above, or the ignore rules. Then the equal entries are compared as both views
+//! * The rules differ: an attribute file above, or the exclude rules. Then the equal entries are compared as both views
 //!   show them.
 //! * The commits differ, and `$Format:…$` may show them. Then equal directories are read, each once, because an
 //!   attribute file in any of them may set `export-subst`. Files are looked at only where it does.

@@ -217,7 +217,7 @@ fn a_manifest_reads_like_this() {
         mode: 0o040000,
         id: &[0xab; 32],
         size: None,
-        disposition: Disposition::Omitted(OmissionReason::Ignored),
+        disposition: Disposition::Omitted(OmissionReason::Excluded),
         decoded: false,
         past: None,
         undecided: false,
@@ -225,7 +225,7 @@ fn a_manifest_reads_like_this() {
     assert_eq!(
         line(&pruned),
         format!(
-            "{{\"path\":\"vendor/\",\"mode\":\"040000\",\"id\":\"{}\",\"disposition\":\"omitted\",\"reason\":\"ignored\"}}\n",
+            "{{\"path\":\"vendor/\",\"mode\":\"040000\",\"id\":\"{}\",\"disposition\":\"omitted\",\"reason\":\"excluded\"}}\n",
             "ab".repeat(32)
         )
     );

@@ -275,7 +275,9 @@ fn files_of_rules_may_be_secret() {
     let ignore = super::IGNORE_FILE;
     for args in [
         &[ignore, "-v", "HEAD"][..],
+        &[ignore, super::GRAMMAR, "-v", "HEAD"],
         &["ls", ignore, "HEAD"],
+        &["ls", ignore, super::GRAMMAR, "HEAD"],
         &["explain", ignore, "HEAD", "kept/file"],
         &["explain", ignore, "HEAD", "run.sh"],
         &[ignore, "HEAD", ":(attr:!x)kept"],
@@ -284,9 +286,11 @@ fn files_of_rules_may_be_secret() {
     }
     assert!(!files(&repo, &[UNDER, ignore]).contains(&"kept/file".into()));
     let secrets = change("HUSH[\n");
-    let _ = run_silently(&repo, &secrets, &[ignore, "--bad-pattern=warn", "HEAD"]).success();
-    let output = run_silently(&repo, &secrets, &[ignore, "HEAD"]);
-    output.assert_refused(128, &["cannot use ignore rules of '.sourcegraph/ignore'"]);
+    let _ = run_silently(&repo, &secrets, &[ignore, "HEAD"]).success();
+    let bad = [ignore, super::GRAMMAR, "--bad-pattern=warn", "HEAD"];
+    let _ = run_silently(&repo, &secrets, &bad).success();
+    let output = run_silently(&repo, &secrets, &[ignore, super::GRAMMAR, "HEAD"]);
+    output.assert_refused(128, &["cannot use exclude rules of '.sourcegraph/ignore'"]);
 }
 
 /// That something is ignored tells that it is there.
@@ -485,7 +489,7 @@ fn counts_are_of_what_may_be_known() {
     let _ = output.success();
     assert_eq!((&told["entries"], &told["files"]), (&2.into(), &1.into()));
     assert_eq!(told["directories"]["pruned"], 0);
-    assert_eq!(told["omitted"]["ignored"], 0);
+    assert_eq!(told["omitted"]["excluded"], 0);
     let list = repo.sluice(["ls", UNDER, "HEAD"]).success();
     let list = String::from_utf8(list).expect("it is text");
     assert!(

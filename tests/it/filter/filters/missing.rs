@@ -18,7 +18,7 @@ fn partial() -> Repo {
     with_file(partial, ATTRIBUTES)
 }
 
-/// The same, with the ignore rules of the tree.
+/// The same, with the exclude rules of the tree.
 fn with_rules(partial: Repo) -> Repo {
     with_file(partial, ".sourcegraph/ignore")
 }
@@ -51,7 +51,7 @@ fn missing_rules_are_a_failure() {
         let object = repo.path().join(".git/objects").join(&id[..2]);
         std::fs::remove_file(object.join(&id[2..])).expect("it is loose");
         let output = repo.sluice(args);
-        let expected = "fatal: cannot read ignore rules of '.sourcegraph/ignore'\n\
+        let expected = "fatal: cannot read exclude rules of '.sourcegraph/ignore'\n\
              caused by: object does not exist\n\
              hint: in a partial clone, 'git cat-file -p <tree-ish>:.sourcegraph/ignore' fetches them\n";
         assert_eq!((output.code(), output.messages().as_ref()), (128, expected));

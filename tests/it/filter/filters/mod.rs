@@ -6,6 +6,7 @@
 mod access;
 mod agreement;
 mod descriptors;
+mod exclude;
 mod forms;
 mod ignore;
 mod missing;
@@ -25,8 +26,10 @@ use crate::support::forge;
 use crate::support::process::Output;
 use crate::support::tar_listing;
 
-/// Where the fixture keeps its rules.
+/// Where the fixture keeps its rules, which mean the same in both grammars.
 const IGNORE_FILE: &str = "--exclude-from-tree=.sourcegraph/ignore";
+/// The grammar of that file.
+const GRAMMAR: &str = "--exclude-grammar=sourcegraph";
 /// What they ignore there.
 const IGNORED: [&str; 4] = [
     "ignored/a",

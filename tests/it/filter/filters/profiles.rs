@@ -18,12 +18,12 @@ fn what_profiles_stand_for() {
     assert_eq!(printed("git"), "--profile=git\n");
     assert_eq!(
         printed("zoekt"),
-        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=placeholder\n\
+        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--exclude-grammar=sourcegraph\n--max-size=2097152\n--large=placeholder\n\
          --binary=placeholder\n--symlinks=file\n--submodules=omit\n--missing=placeholder\n"
     );
     assert_eq!(
         printed("searcher"),
-        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=empty\n\
+        "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--exclude-grammar=sourcegraph\n--max-size=2097152\n--large=empty\n\
          --binary=empty\n--binary-within=32768\n--symlinks=link\n--submodules=omit\n\
          --missing=placeholder\n"
     );
@@ -32,7 +32,7 @@ fn what_profiles_stand_for() {
 #[test]
 fn options_beside_a_profile_override_it() {
     let given = "--max-size=4k --profile=zoekt --large=omit --symlinks=link HEAD";
-    let by_hand = "--no-attributes --exclude-from-tree=.sourcegraph/ignore --max-size=4096 --large=omit \
+    let by_hand = "--no-attributes --exclude-from-tree=.sourcegraph/ignore --exclude-grammar=sourcegraph --max-size=4096 --large=omit \
                    --binary=placeholder --symlinks=link --submodules=omit --missing=placeholder HEAD";
     let repo = Repo::from("filters");
     let [given, by_hand, profile] = [given, by_hand, "--profile=zoekt HEAD"]

@@ -214,8 +214,8 @@ fn what_is_not_sent_is_told_with_its_reason() {
         .filter_map(|line| Some((line["path"].as_str()?.to_owned(), line)))
         .collect();
     for (path, disposition, reason, size) in [
-        ("ignored/", "omitted", Some("ignored"), None),
-        ("x.min.js", "omitted", Some("ignored"), None),
+        ("ignored/", "omitted", Some("excluded"), None),
+        ("x.min.js", "omitted", Some("excluded"), None),
         ("size/over", "placeholder", Some("too-large"), Some(4097)),
         ("binary/late", "placeholder", Some("binary"), Some(3001)),
         ("binary/one", "content", None, Some(1)),
@@ -235,7 +235,7 @@ fn what_is_not_sent_is_told_with_its_reason() {
     assert_eq!(told["bytes_out"], archive.len());
     assert_eq!(told["placeholders"]["too-large"], 4);
     assert_eq!(told["placeholders"]["binary"], 3);
-    assert_eq!(told["omitted"]["ignored"], 3);
+    assert_eq!(told["omitted"]["excluded"], 3);
     assert_eq!(told["omitted"]["submodule"], 1);
     assert_eq!(told["entries"], tar_listing::names(&archive).len());
     assert_eq!(told["commit"], repo.git(["rev-parse", "HEAD"]));
@@ -273,7 +273,7 @@ fn a_run_that_never_began_has_a_summary() {
     for args in [
         &["nowhere"][..],
         &["HEAD", "no-such-path"],
-        &["--exclude=[", "HEAD"],
+        &["--exclude-from=nowhere", "HEAD"],
     ] {
         let (told, output) = summary(&repo, args);
         assert_eq!(output.code(), 128, "{output}");

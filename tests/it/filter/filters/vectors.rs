@@ -3,6 +3,7 @@
 
 use git_sluice::filter::ignore::{Ignore, Strictness};
 
+use super::{GRAMMAR, IGNORE_FILE, ignore::with_rules};
 use crate::support::Repo;
 use crate::support::tar_listing;
 
@@ -165,19 +166,20 @@ fn the_archive_lacks_what_is_ignored() {
         })
         .collect();
     let mut import = String::new();
-    for (number, (_, tree)) in trees.iter().enumerate() {
+    for (number, ((text, ..), tree)) in trees.iter().enumerate() {
         import += &format!("commit refs/heads/{number}\ncommitter C <c> 0 +0000\ndata 0\n");
         for path in tree {
             import += &format!("M 100644 inline \"{path}\"\ndata 1\nx\n");
         }
+        import += &format!("M 100644 inline .rules\ndata {}\n{text}\n", text.len());
     }
     repo.git_with_input(["fast-import", "--quiet"], import);
     for (number, ((text, ignored, _), tree)) in trees.iter().enumerate() {
-        repo.write("rules", text);
-        let output = repo.sluice(["--exclude-from=rules", &number.to_string()]);
+        let number = number.to_string();
+        let output = repo.sluice(["--exclude-from-tree=.rules", GRAMMAR, &number]);
         let told = output.messages();
         let mut found = tar_listing::names(&output.success());
-        found.retain(|name| !name.ends_with('/'));
+        found.retain(|name| !name.ends_with('/') && name != ".rules");
         let kept = tree.iter().filter(|path| !ignored.contains(path));
         let mut kept: Vec<String> = kept
             .map(|path| path.as_bytes().escape_ascii().to_string())
@@ -186,7 +188,7 @@ fn the_archive_lacks_what_is_ignored() {
         found.sort_unstable();
         assert_eq!(found, kept, "{text:?}");
         if OTHERWISE.iter().any(|(other, ..)| other == text) {
-            let warning = format!("warning: rules, line 1: '{text}' zoekt may ");
+            let warning = format!("warning: .rules, line 1: '{text}' zoekt may ");
             assert!(told.starts_with(&warning), "{told}");
         }
     }
@@ -194,20 +196,16 @@ fn the_archive_lacks_what_is_ignored() {
 
 #[test]
 fn bad_lines_make_all_void() {
-    let repo = Repo::from("filters");
-    let rules = Repo::scratch();
     for (text, reason) in BAD {
-        let file = rules.path().join("rules");
-        rules.write("rules", text);
-        let option = format!("--exclude-from={}", file.display());
-        let output = repo.sluice([&option[..], "HEAD"]);
+        let repo = with_rules(text);
+        let output = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
         // What looks like a comment to whoever read the documentation may be a sound class.
         if reason.is_empty() {
             let _ = output.success();
             continue;
         }
-        output.assert_refused(128, &["cannot use ignore rules of", "line ", reason]);
-        let warned = repo.sluice([&option[..], "--bad-pattern=warn", "HEAD"]);
+        output.assert_refused(128, &["cannot use exclude rules of", "line ", reason]);
+        let warned = repo.sluice([IGNORE_FILE, GRAMMAR, "--bad-pattern=warn", "HEAD"]);
         let told = warned.messages();
         assert!(
             told.starts_with("warning: ") && told.contains(reason),

@@ -163,7 +163,10 @@ fn no_files_at_all() {
     assert_eq!(history.assert_delta([&root, &root], &[]), "");
 }
 
-const IGNORE: &str = "--exclude-from-tree=.ignore";
+const IGNORE: [&str; 2] = [
+    "--exclude-from-tree=.ignore",
+    "--exclude-grammar=sourcegraph",
+];
 
 #[test]
 fn ignored_files() {
@@ -179,22 +182,17 @@ fn ignored_files() {
         ("out/a", file("2")),
     ];
     let with = |nodes: &[(&'static str, Node)]| [&rules[..], nodes].concat();
-    assert_with("ignored", &with(&old), &with(&new), &[IGNORE]);
-    assert_with("ignore file comes", &old, &with(&old), &[IGNORE]);
-    assert_with(
-        "ignore file comes with changes",
-        &old,
-        &with(&new),
-        &[IGNORE],
-    );
+    assert_with("ignored", &with(&old), &with(&new), &IGNORE);
+    assert_with("ignore file comes", &old, &with(&old), &IGNORE);
+    assert_with("ignore file comes with changes", &old, &with(&new), &IGNORE);
     let other = [&[(".ignore", file("*.c\nout/a\n"))], &old[..]].concat();
-    assert_with("ignore file changes", &with(&old), &other, &[IGNORE]);
+    assert_with("ignore file changes", &with(&old), &other, &IGNORE);
     let deep = [
         ("d/e/a.log", file("1")),
         ("d/f", file("1")),
         ("g/b.log", file("1")),
     ];
-    assert_with("ignore file below", &deep, &with(&deep), &[IGNORE]);
+    assert_with("ignore file below", &deep, &with(&deep), &IGNORE);
     assert_with("ignored by option", &old, &new, &["--exclude=*.log"]);
 }
 

@@ -123,7 +123,8 @@ fn literal(path: &str) -> String {
         '*' | '?' | '[' | ']' | '{' | '}' | '\\' => vec!['\\', char],
         _ => vec![char],
     };
-    path.chars().flat_map(escape).chain(['\n']).collect()
+    let path = path.chars().flat_map(escape);
+    ['/'].into_iter().chain(path).chain(['\n']).collect()
 }
 
 /// Directories that hold about a third of all bytes, as rules, and the bytes that are left.

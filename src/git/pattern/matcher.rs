@@ -1,4 +1,4 @@
-//! Finds the lines of one attribute file that match a path.
+//! Finds the lines of one file that match a path.
 //!
 //! Most lines name a full path, a base name or an extension, or begin with the name of a directory. Hash maps find such
 //! lines in constant time. Lines with other wildcards are tried one by one.
@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use gix::bstr::{BString, ByteSlice};
 
-use super::file::Pattern;
+use super::Pattern;
 use crate::git::wildmatch::Wildmatch;
 
-/// The patterns of one attribute file, each with its value.
-pub(super) struct Matcher<T> {
+/// The patterns of one file, each with its value.
+pub struct Matcher<T> {
     /// The directory of the file, without slash at its end.
     base: BString,
     fold: bool,
@@ -24,6 +24,8 @@ pub(super) struct Matcher<T> {
     by_extension: Lines,
     /// Lines by the directory with which their paths begin, seen from the directory of the file.
     by_directory: Lines,
+    /// Lines by a directory in which their paths lie, however deep.
+    by_inner_directory: Lines,
     others: Vec<usize>,
     weight: usize,
 }
@@ -69,6 +71,7 @@ impl<T> Default for Matcher<T> {
             by_name: Lines::default(),
             by_extension: Lines::default(),
             by_directory: Lines::default(),
+            by_inner_directory: Lines::default(),
             others: Vec::new(),
             weight: 0,
         }
@@ -76,8 +79,8 @@ impl<T> Default for Matcher<T> {
 }
 
 impl<T> Matcher<T> {
-    /// For the attribute file of the directory `base`; `fold` if case does not matter.
-    pub(super) fn new(base: &[u8], fold: bool, lines: Vec<(Pattern, T)>) -> Self {
+    /// For the file of the directory `base`; `fold` if case does not matter.
+    pub fn new(base: &[u8], fold: bool, lines: Vec<(Pattern, T)>) -> Self {
         let mut matcher = Self {
             base: base.into(),
             fold,
@@ -115,28 +118,31 @@ impl<T> Matcher<T> {
         if let Some(extension) = pattern.ending().and_then(extension) {
             return Some((&mut self.by_extension, extension));
         }
-        let directory = top(&pattern.text[..pattern.literal])?;
-        Some((&mut self.by_directory, directory))
+        if let Some(directory) = top(&pattern.text[..pattern.literal]) {
+            return Some((&mut self.by_directory, directory));
+        }
+        let directory = pattern.directory_within()?;
+        Some((&mut self.by_inner_directory, directory))
     }
 
     /// The estimated memory of all lines in bytes.
-    pub(super) fn weight(&self) -> usize {
+    pub fn weight(&self) -> usize {
         self.weight
     }
 
     /// Whether the file has no line.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
     /// The values of all lines.
-    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+    pub fn values(&self) -> impl Iterator<Item = &T> {
         self.lines.iter().map(|(_, value)| value)
     }
 
     /// The values of the lines that match `path`, the last line first. `path` lies below the directory of
     /// the file and has no slash at its end.
-    pub(super) fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {
+    pub fn matching(&self, path: &[u8], is_dir: bool) -> impl Iterator<Item = &T> {
         let lower;
         let path = if self.fold {
             lower = path.to_ascii_lowercase();
@@ -151,6 +157,8 @@ impl<T> Matcher<T> {
         let name = &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..];
         let by_extension = extension(name).map_or(&[][..], |key| self.by_extension.get(key));
         let by_directory = top(path).map_or(&[][..], |key| self.by_directory.get(key));
+        let directories = path[..path.len() - name.len()].split_str("/");
+        let by_inner_directory = directories.flat_map(|key| self.by_inner_directory.get(key));
         let mut found: Vec<usize> = self
             .by_path
             .get(path)
@@ -158,11 +166,14 @@ impl<T> Matcher<T> {
             .chain(self.by_name.get(name))
             .chain(by_extension)
             .chain(by_directory)
+            .chain(by_inner_directory)
             .chain(&self.others)
             .copied()
             .filter(|&line| self.is_about(&self.lines[line].0, path, name, is_dir))
             .collect();
         found.sort_unstable();
+        // A path may lie in two directories of one name.
+        found.dedup();
         found.into_iter().rev().map(|line| &self.lines[line].1)
     }
 
@@ -214,21 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::Matcher;
-    use crate::git::attributes::file::{FileOrigin, Line, Pattern, parse};
-
-    fn patterns(content: &str) -> Vec<Pattern> {
-        let origin = FileOrigin {
-            name: "x".into(),
-            macros: false,
-            in_tree: true,
-        };
-        let lines = parse(content.as_bytes(), &origin, &mut Vec::new());
-        let pattern = |line| match line {
-            Line::Pattern(pattern, _) => Some(pattern),
-            Line::Macro(..) => None,
-        };
-        lines.into_iter().filter_map(pattern).collect()
-    }
+    use crate::git::pattern::Pattern;
 
     /// Two stars cross directories only where a slash or nothing stands before them (git 2.52).
     #[test]
@@ -241,10 +238,7 @@ mod tests {
             ("**/bar", "x/y/bar", true),
             ("/f**r", "foo/bar", false),
         ] {
-            let lines = patterns(&format!("{text} x\n"))
-                .into_iter()
-                .zip(0..)
-                .collect();
+            let lines = vec![(Pattern::parse(text.as_bytes()), ())];
             let matcher = Matcher::new(b"", false, lines);
             let found = matcher.matching(path.as_bytes(), false).next().is_some();
             assert_eq!(found, expected, "{text} {path}");
@@ -257,12 +251,12 @@ mod tests {
         /// The maps find the lines that are found one by one.
         #[test]
         fn maps_lose_no_line(
-            texts in prop::collection::vec("/?[abA*?.]{1,2}(/[abA*?.]{1,3}){0,2}/?", 1..12),
+            texts in prop::collection::vec("/?[abA*?.]{1,2}(/[abA*?.\\[]{1,3}){0,3}/?", 1..12),
             path in "[abA.]{1,2}(/[abA.]{1,2}){0,3}",
             (fold, is_dir, below) in any::<(bool, bool, bool)>(),
         ) {
-            let content: String = texts.iter().map(|text| format!("{text} x\n")).collect();
-            let patterns = patterns(&content);
+            let patterns = texts.iter().map(|text| Pattern::parse(text.as_bytes()));
+            let patterns: Vec<_> = patterns.collect();
             let lines = patterns.iter().cloned().zip(0..).collect();
             let base: &[u8] = if below { b"dir" } else { b"" };
             let matcher = Matcher::new(base, fold, lines);
