@@ -267,21 +267,23 @@ impl Bucket for RemoteBucket {
     }
 
     fn put(&self, name: &str, content: &Spooled, sent: &mut Sent<'_>) -> Result<()> {
-        let put = match content.size() <= PART {
-            true => self.wait(async {
+        let put = if content.size() <= PART {
+            self.wait(async {
                 let payload = bytes(content, 0, content.size())?;
                 let put = self.store.put(&self.path(name), payload).await;
                 put.map(|_| ())
-            }),
-            false => self.wait(self.send_parts(name, content, sent)),
+            })
+        } else {
+            self.wait(self.send_parts(name, content, sent))
         };
         put.map_err(|error| self.failed("write", name, &error))
     }
 
     fn fetch(&self, name: &str, size: u64, take: &mut Take<'_>) -> Result<bool> {
-        match !self.is_web && size > PART {
-            true => self.wait(self.fetch_parts(name, take)),
-            false => self.wait(self.fetch_whole(name, take)),
+        if !self.is_web && size > PART {
+            self.wait(self.fetch_parts(name, take))
+        } else {
+            self.wait(self.fetch_whole(name, take))
         }
     }
 
@@ -314,9 +316,10 @@ impl Bucket for RemoteBucket {
         }
         let is_reliable = self.check_replacing(probe);
         self.remove(probe)?;
-        match is_reliable? {
-            true => Ok(()),
-            false => Err(self.ignores_conditions()),
+        if is_reliable? {
+            Ok(())
+        } else {
+            Err(self.ignores_conditions())
         }
     }
 

@@ -114,9 +114,10 @@ fn serve(stream: &TcpStream, root: &std::path::Path, counts: &Counts, fault: Fau
             Fault::Cut => sent = body.len() / 2,
         }
         let is_unsized = matches!(fault, Fault::Unsized);
-        let length = match is_unsized {
-            true => "Transfer-Encoding: chunked".to_owned(),
-            false => format!("Content-Length: {}", body.len()),
+        let length = if is_unsized {
+            "Transfer-Encoding: chunked".to_owned()
+        } else {
+            format!("Content-Length: {}", body.len())
         };
         let mut headers = format!("HTTP/1.1 {status}\r\n{length}\r\n");
         headers += "ETag: \"x\"\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
