@@ -31,17 +31,22 @@ pub struct Decision<'a> {
 }
 
 impl Exclude {
-    /// The rules of `rules`, of which a later one has precedence.
+    /// Indexes `rules`. A later rule has precedence over an earlier one.
     pub fn new(rules: Vec<Rule>) -> Self {
         let patterns = rules.iter().map(|rule| Pattern::parse(bare(rule)));
         let matcher = Matcher::new(b"", false, patterns.zip(0..).collect());
         Self { rules, matcher }
     }
 
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// What the rules say about `path`, which has no slash at its end. `None` if no rule matches the path. A submodule counts as
     /// a directory.
     pub fn decide(&self, path: &[u8], is_directory: bool) -> Option<Decision<'_>> {
-        if self.rules.is_empty() || path.is_empty() {
+        if path.is_empty() {
             return None;
         }
         let number = *self.matcher.matching(path, is_directory).next()?;
@@ -82,7 +87,7 @@ pub fn rules(origin: impl AsRef<[u8]>, text: &[u8]) -> Vec<Rule> {
     rules
 }
 
-/// `line` without the spaces at its end. A backslash keeps the byte behind it.
+/// `line` without the spaces at its end. A backslash keeps the byte after it.
 fn without_spaces(line: &[u8]) -> &[u8] {
     let (mut kept, mut at) = (0, 0);
     while let Some(&byte) = line.get(at) {

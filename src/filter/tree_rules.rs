@@ -17,6 +17,7 @@ impl Default for TreeRules {
     }
 }
 
+/// A path is tested with an index. The rule that decides is searched for reports only.
 impl TreeRules {
     /// Whether a rule excludes the file, link or submodule at `path`.
     pub(super) fn excludes(&self, path: &[u8], mode: Mode) -> bool {

@@ -22,7 +22,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern that a line spells `text`, without quotes or a `!`.
+    /// Parses the `text` of a pattern, without quotes or a leading `!`.
     pub fn parse(text: &[u8]) -> Self {
         let directory = text.ends_with(b"/");
         let text = text.strip_suffix(b"/").unwrap_or(text);
@@ -45,7 +45,7 @@ impl Pattern {
         self.literal == self.text.len()
     }
 
-    /// The first directory that every match lies in, however deep.
+    /// The name of a directory, at any depth, that contains every match. `None` if the pattern names none.
     pub fn directory_within(&self) -> Option<&[u8]> {
         let directories = &self.text[..self.text.rfind_byte(b'/')?];
         // What stands in brackets or behind a backslash may be a slash.

@@ -120,6 +120,7 @@ impl Step {
         let words = process::quote(self.words.iter().copied());
         ensure!(status.success(), "'{words}' failed: see {}", log.display());
         let cpu = cpu_seconds()? - before;
+        std::fs::remove_file(&log)?;
         println!("| {} | `{words}` | {wall:.0} | {cpu:.0} |", self.what);
         Ok(())
     }
