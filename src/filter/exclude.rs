@@ -80,7 +80,7 @@ pub fn rules(origin: impl AsRef<[u8]>, text: &[u8]) -> Vec<Rule> {
         }
         rules.push(Rule {
             origin: Arc::clone(&origin),
-            line,
+            line: Some(line),
             pattern: without_spaces(text).into(),
         });
     }
@@ -151,10 +151,7 @@ mod tests {
     #[test]
     fn a_rule_says_where_it_was_written() {
         let exclude = Exclude::new(rules("file", b"# first\n\n*.o \n!a.o"));
-        for (path, words) in [
-            ("b.o", "'*.o' (file, line 3)"),
-            ("a.o", "'!a.o' (file, line 4)"),
-        ] {
+        for (path, words) in [("b.o", "'*.o' (file:3)"), ("a.o", "'!a.o' (file:4)")] {
             let decision = exclude.decide(path.as_bytes(), false).expect("a rule");
             assert_eq!(decision.rule.words(), words);
         }

@@ -11,8 +11,8 @@ use crate::base::error::{format_bytes, printable_path};
 pub struct Rule {
     /// The source of the rule.
     pub origin: Arc<BString>,
-    /// The line number in the source, from 1.
-    pub line: usize,
+    /// The line number in the source, from 1. `None` if the source is an option.
+    pub line: Option<usize>,
     /// The line as written, without white space that does not count.
     pub pattern: BString,
 }
@@ -20,12 +20,12 @@ pub struct Rule {
 impl Rule {
     /// The rule and its source.
     pub fn words(&self) -> BString {
-        let line = self.line.to_string();
+        let line = self.line.map_or(String::new(), |line| format!(":{line}"));
         let values = [
             &printable_path(&self.pattern)[..],
             &printable_path(&self.origin),
             line.as_bytes(),
         ];
-        format_bytes("'{}' ({}, line {})", &values)
+        format_bytes("'{}' ({}{})", &values)
     }
 }

@@ -352,10 +352,9 @@ impl<'a> FilterRules<'a> {
         let of_file = |(file, text): (&OsString, &Vec<u8>)| exclude::rules(file.as_bytes(), text);
         let mut rules: Vec<Rule> = files.flat_map(of_file).collect();
         let origin = Arc::new(BString::from("--exclude"));
-        let patterns = (1..).zip(&self.given.exclude);
-        rules.extend(patterns.map(|(line, pattern)| Rule {
+        rules.extend(self.given.exclude.iter().map(|pattern| Rule {
             origin: Arc::clone(&origin),
-            line,
+            line: None,
             pattern: pattern.as_bytes().into(),
         }));
         Exclude::new(rules)

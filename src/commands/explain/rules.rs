@@ -86,8 +86,12 @@ impl Explainer {
         }
         let shown = printable_path(&self.view.filter.mount.path(above));
         if self.view.selection.attributes.ignores(above, true) {
-            let words = format_bytes("{} of '{}'", &[EXPORT_IGNORE.as_bytes(), &shown]);
-            return Some(Explanation::omitted(words));
+            let values = [
+                EXPORT_IGNORE.as_bytes(),
+                &shown,
+                &self.ignoring_line(above, true),
+            ];
+            return Some(Explanation::omitted(format_bytes("{} of '{}'{}", &values)));
         }
         if !self.view.selection.directory(above) {
             return Some(Explanation::omitted(NOT_SELECTED));
@@ -95,6 +99,31 @@ impl Explainer {
         self.view.filter.pruning_rule(above).map(|rule| {
             let template = "omitted: {} excludes all of '{}', which is not read";
             Explanation::omitted(format_bytes(template, &[&self.shown(rule), &shown]))
+        })
+    }
+
+    /// The explanation of a path that has the attribute.
+    fn export_ignored(&self, path: &[u8], is_dir: bool) -> Explanation {
+        let line = self.ignoring_line(path, is_dir);
+        Explanation::omitted(format_bytes("{}{}", &[EXPORT_IGNORE.as_bytes(), &line]))
+    }
+
+    /// The line that gives `path` the attribute, in parentheses; nothing if its file may be secret.
+    fn ignoring_line(&self, path: &[u8], is_dir: bool) -> BString {
+        let filter = &self.view.filter;
+        let found = self.view.selection.attributes.ignoring_line(path, is_dir);
+        let known = found.filter(|(file, _)| match &filter.access {
+            Some(_) => file.in_tree && filter.allows(&file.name),
+            None => true,
+        });
+        known.map_or_else(BString::default, |(file, line)| {
+            let name = if file.in_tree {
+                filter.mount.path(&file.name)
+            } else {
+                file.name.as_slice().into()
+            };
+            let line = line.to_string();
+            format_bytes(" ({}:{})", &[&printable_path(&name), line.as_bytes()])
         })
     }
 
@@ -113,7 +142,7 @@ impl Explainer {
             return None;
         }
         if self.view.selection.attributes.ignores(path, true) {
-            return Some(Explanation::omitted(EXPORT_IGNORE));
+            return Some(self.export_ignored(path, true));
         }
         if !self.view.selection.directory(path) {
             return Some(Explanation::omitted(NOT_SELECTED));
@@ -145,7 +174,7 @@ impl Explainer {
             return Ok(Some(Explanation::omitted(NOT_SELECTED)));
         }
         let Some(leaf) = self.view.leaf(reader, path, (mode, is_entered), id) else {
-            return Ok(Some(Explanation::omitted(EXPORT_IGNORE)));
+            return Ok(Some(self.export_ignored(path, mode.is_directory())));
         };
         Ok(Some(match leaf.disposition {
             Disposition::Content => Explanation::sent(self.sent(path, leaf.kind, leaf.size)),

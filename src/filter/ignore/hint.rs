@@ -39,7 +39,7 @@ impl Hint {
             &printable_path(&self.pattern),
             self.text.as_bytes(),
         ];
-        format_bytes("{}, line {}: '{}' {}", &values)
+        format_bytes("{}:{}: '{}' {}", &values)
     }
 }
 
@@ -62,62 +62,25 @@ pub(super) fn hints(
 
 fn texts(pattern: &[u8], tokens: &[Token]) -> impl Iterator<Item = &'static str> {
     let anchored = pattern.strip_prefix(b"/").unwrap_or(pattern);
-    let plain = is_plain(anchored);
-    let escapes = anchored
-        .iter()
-        .rev()
-        .take_while(|byte| **byte == b'\\')
-        .count()
-        % 2
-        == 1;
-    let starts = |text: &str| pattern.starts_with(text.as_bytes());
-    let is_start = plain && !anchored.is_empty() && !anchored.starts_with(b"/");
-    let has_slash = starts("/") || anchored.trim_end_with(|c| c == '/').contains(&b'/');
+    let has_slash =
+        anchored.len() < pattern.len() || anchored.trim_end_with(|c| c == '/').contains(&b'/');
+    let is_start = is_plain(anchored) && !anchored.is_empty() && !anchored.ends_with(b"/");
     let checks = [
-        (
-            starts("\u{feff}"),
-            "the byte order mark is part of the pattern",
-        ),
-        (
-            starts("//"),
-            "ignores nothing: no path starts with '/'; a comment starts with '#'",
-        ),
-        (
-            anchored.starts_with(b"./") || anchored.starts_with(b"../"),
-            "ignores nothing: paths start at the root, without './'",
-        ),
         (
             matches!(tokens.last(), Some(Token::Text(text)) if text.ends_with(b"/")),
             "ignores nothing: only the paths of files are tested, and none ends in '/'; add '**'",
         ),
-        (anchored.is_empty(), "ignores everything"),
         (
-            is_start && !anchored.ends_with(b"/") && !escapes,
+            is_start,
             "ignores all that starts so, whatever follows; for a directory alone, add '/'",
         ),
         (
-            is_start && escapes,
-            "the last backslash takes its meaning from a '*' that is added",
-        ),
-        (
-            starts("!"),
+            pattern.starts_with(b"!"),
             "'!' is part of the name: what another line ignores cannot be taken back",
         ),
         (
-            anchored.contains_str("[^"),
-            "'^' is a member of the class; what negates one is '!'",
-        ),
-        (
-            anchored.contains_str(" #"),
-            "'#' is part of the pattern: no comment follows one",
-        ),
-        (
-            !has_slash && !starts("**"),
+            !has_slash && !pattern.starts_with(b"**"),
             "holds in the root directory only",
-        ),
-        (
-            starts("**/") || starts("/**/"),
-            "does not hold in the root directory: the slash after '**' must be there",
         ),
         (
             counts_bytes(tokens),
@@ -217,24 +180,16 @@ mod tests {
         let nothing = "ignores nothing: only the paths of files";
         let starts_so = "ignores all that starts so";
         let root = "holds in the root directory only";
-        let below = "does not hold in the root directory";
         check(".github/", &[nothing, root]);
         check("docs/*/", &[nothing]);
-        check("**/data/", &[nothing, below]);
-        for comment in ["//", "// vendored", "// vendored.c"] {
-            check(comment, &["ignores nothing: no path starts with '/'"]);
-        }
-        check("./foo.c", &["ignores nothing: paths start at the root"]);
+        check("**/data/", &[nothing]);
         check("foo", &[starts_so, root]);
-        check("/", &["ignores everything"]);
         check("foo.go", &[root]);
         check("node_modules/", &[root]);
-        check("**/x.go", &[below]);
-        check("\u{feff}/foo/", &["the byte order mark"]);
         check("!/foo/", &["'!' is part of the name"]);
-        check("/[^a]*", &["'^' is a member"]);
-        check("/foo\\", &["the last backslash"]);
-        check("/foo/ # bar/", &["'#' is part of the pattern"]);
+        for plain in ["/", "**/x.go", "/foo/", "*.c/**"] {
+            check(plain, &[]);
+        }
     }
 
     #[test]

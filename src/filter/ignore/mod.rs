@@ -108,7 +108,7 @@ impl Ignore {
                     hints.extend(hint::hints(&origin, number, pattern, &tokens));
                     let rule = Rule {
                         origin: Arc::clone(&origin),
-                        line: number,
+                        line: Some(number),
                         pattern: pattern.into(),
                     };
                     rules.push((rule, Glob::of(tokens)));
@@ -318,10 +318,10 @@ mod tests {
             .expect("good lines");
         let found = |path: &[u8]| {
             let rule = rules.rule(path)?;
-            Some(format!("{}:{}: {}", rule.origin, rule.line, rule.pattern))
+            Some(rule.words().to_string())
         };
-        assert_eq!(found(b"a.o").as_deref(), Some("test:3: *.o"));
-        assert_eq!(found(b"build/a").as_deref(), Some("option:1: /build/"));
+        assert_eq!(found(b"a.o").as_deref(), Some("'*.o' (test:3)"));
+        assert_eq!(found(b"build/a").as_deref(), Some("'/build/' (option:1)"));
         assert_eq!(found(b"a.c"), None);
     }
 }

@@ -32,8 +32,8 @@ pub struct FileOrigin<'a> {
 
 /// A valid line.
 pub enum Line<'a> {
-    /// Assigns attributes to all paths that match.
-    Pattern(Pattern, Vec<(&'a [u8], Value)>),
+    /// Assigns attributes to all paths that match. The number of the line counts from 1.
+    Pattern(usize, Pattern, Vec<(&'a [u8], Value)>),
     /// Defines a macro: the attributes that come with an attribute of this name.
     Macro(BString, Vec<(&'a [u8], Value)>),
 }
@@ -65,7 +65,7 @@ pub fn parse<'a>(
     let mut lines = Vec::new();
     for (at, line) in content.split_str("\n").enumerate() {
         let mut complain = |what: Complaint<'_>| what.tell(origin.name, at + 1, complaints);
-        match parse_line(up_to_nul(line), origin.macros) {
+        match parse_line(at + 1, up_to_nul(line), origin.macros) {
             Ok(line) => lines.extend(line),
             Err(complaint) => complain(complaint),
         }
@@ -105,7 +105,7 @@ impl Complaint<'_> {
     }
 }
 
-fn parse_line(line: &[u8], macros: bool) -> Result<Option<Line<'_>>, Complaint<'_>> {
+fn parse_line(number: usize, line: &[u8], macros: bool) -> Result<Option<Line<'_>>, Complaint<'_>> {
     let text = skip_blank(line);
     if text.is_empty() || text.starts_with(b"#") {
         return Ok(None);
@@ -132,7 +132,8 @@ fn parse_line(line: &[u8], macros: bool) -> Result<Option<Line<'_>>, Complaint<'
     if first.starts_with(b"!") {
         Err(Complaint::Negative)
     } else {
-        Ok(Some(Line::Pattern(Pattern::parse(&first), assignments)))
+        let pattern = Pattern::parse(&first);
+        Ok(Some(Line::Pattern(number, pattern, assignments)))
     }
 }
 
@@ -203,7 +204,7 @@ mod tests {
         let (lines, complaints) = parsed(content, true, in_tree);
         assert_eq!(complaints, "");
         let text = |line| match line {
-            Line::Pattern(pattern, _) => pattern.text.to_string(),
+            Line::Pattern(_, pattern, _) => pattern.text.to_string(),
             Line::Macro(name, _) => format!("[attr]{name}"),
         };
         lines.into_iter().map(text).collect()
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn words_say_what_becomes_of_attributes() {
         let (lines, complaints) = parsed(b"  *.c\ta -b !c d=e=f g=\r\n", false, true);
-        let [Line::Pattern(pattern, assignments)] = &lines[..] else {
+        let [Line::Pattern(1, pattern, assignments)] = &lines[..] else {
             panic!("one line, {complaints}")
         };
         assert_eq!(pattern.ending(), Some(&b".c"[..]));

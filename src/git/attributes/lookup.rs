@@ -19,6 +19,16 @@ type Attribute = usize;
 
 type Assignments = Vec<(Attribute, Value)>;
 
+/// A line of a file: its number, from 1, and what it assigns.
+type Assigning = (usize, Assignments);
+
+/// The relevant lines of a file.
+#[derive(Default)]
+struct Rules {
+    file: FileName,
+    matcher: Matcher<Assigning>,
+}
+
 /// Finds the values of the wanted attributes. Clones share the parsed files.
 #[derive(Clone)]
 pub(super) struct Lookup {
@@ -34,19 +44,29 @@ pub(super) struct Lookup {
     /// For each attribute, whether it is wanted or is a macro that sets a wanted attribute.
     relevant: Vec<bool>,
     /// The files with lower precedence than the tree's files.
-    globals: Vec<Arc<Matcher<Assignments>>>,
-    info: Arc<Matcher<Assignments>>,
+    globals: Vec<Arc<Rules>>,
+    info: Arc<Rules>,
     /// The files of the entered directories; `None` for a directory without relevant lines.
-    levels: Vec<Option<Arc<Matcher<Assignments>>>>,
+    levels: Vec<Option<Arc<Rules>>>,
     /// The number of files with relevant lines.
     live: usize,
     values: Vec<Option<Value>>,
 }
 
+/// A file, as messages name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileName {
+    /// The name: a path in the tree, or a path on disk.
+    pub name: BString,
+    /// Whether the file is in the tree.
+    pub in_tree: bool,
+}
+
 /// The lines of a file.
 #[derive(Clone, Default)]
 struct File {
-    patterns: Vec<(Pattern, Assignments)>,
+    name: FileName,
+    patterns: Vec<(Pattern, Assigning)>,
     macros: Vec<(Attribute, Assignments)>,
 }
 
@@ -86,22 +106,33 @@ impl Lookup {
             macros: true,
             in_tree: false,
         };
-        let file = self.read(parse(content, &origin, complaints));
+        let name = FileName {
+            name: name.into(),
+            in_tree: false,
+        };
+        let file = self.read(name, parse(content, &origin, complaints));
         self.outside.push(file);
     }
 
-    /// Enter `directory`, whose attribute file has these lines. The root comes first and completes the set of
+    /// Enter `directory`, whose attribute file `name` has these lines. The root comes first and completes the set of
     /// macros, which apply to all files.
-    pub(super) fn enter(&mut self, directory: &[u8], lines: Vec<Line<'_>>) {
+    pub(super) fn enter(&mut self, directory: &[u8], name: &BStr, lines: Vec<Line<'_>>) {
+        let file = FileName {
+            name: name.into(),
+            in_tree: true,
+        };
         let level = if directory.is_empty() {
-            let root = self.read(lines);
+            let root = self.read(file, lines);
             self.compile_outside(&root);
             self.compile(directory, root)
         } else {
             let relevant = self.keep_relevant(lines);
-            Matcher::new(directory, self.fold, relevant)
+            Rules {
+                file,
+                matcher: Matcher::new(directory, self.fold, relevant),
+            }
         };
-        let matters = !level.is_empty();
+        let matters = !level.matcher.is_empty();
         self.live += usize::from(matters);
         self.levels.push(matters.then(|| Arc::new(level)));
     }
@@ -109,7 +140,7 @@ impl Lookup {
     /// The estimated memory of the entered directories' files in bytes.
     pub(super) fn weight(&self) -> usize {
         let levels = self.levels.iter().flatten();
-        levels.map(|level| level.weight()).sum()
+        levels.map(|level| level.matcher.weight()).sum()
     }
 
     /// Enter a directory without attributes.
@@ -141,7 +172,7 @@ impl Lookup {
         let levels = self.levels.iter().flatten();
         let files = self.globals.iter().chain(levels).chain([&self.info]);
         let mut lines = files
-            .flat_map(|file| file.values())
+            .flat_map(|file| file.matcher.values().map(|(_, assignments)| assignments))
             .chain(self.macros.values());
         lines.any(|line| line.iter().any(|(attribute, _)| *attribute == position))
     }
@@ -153,14 +184,32 @@ impl Lookup {
         if self.live == 0 {
             return;
         }
-        let by_precedence = std::iter::once(&self.info)
-            .chain(self.levels.iter().rev().flatten())
-            .chain(self.globals.iter().rev());
-        for file in by_precedence.filter(|file| !file.is_empty()) {
-            for assignments in file.matching(path, is_dir) {
+        let by_precedence = by_precedence(&self.info, &self.levels, &self.globals);
+        for file in by_precedence.filter(|file| !file.matcher.is_empty()) {
+            for (_, assignments) in file.matcher.matching(path, is_dir) {
                 assign(&mut self.values, &self.macros, assignments);
             }
         }
+    }
+
+    /// The file and the number of the line that decide the attribute at `position` of `path`, as
+    /// [`Lookup::look_up`] finds it.
+    pub(super) fn origin(
+        &self,
+        path: &[u8],
+        is_dir: bool,
+        position: usize,
+    ) -> Option<(&FileName, usize)> {
+        let mut values = vec![None; self.relevant.len()];
+        for file in by_precedence(&self.info, &self.levels, &self.globals) {
+            for (line, assignments) in file.matcher.matching(path, is_dir) {
+                assign(&mut values, &self.macros, assignments);
+                if values[position].is_some() {
+                    return Some((&file.file, *line));
+                }
+            }
+        }
+        None
     }
 
     /// The value that [`Lookup::look_up`] found for the attribute at `position`.
@@ -182,13 +231,16 @@ impl Lookup {
         }
     }
 
-    fn read(&mut self, lines: Vec<Line<'_>>) -> File {
-        let mut file = File::default();
+    fn read(&mut self, name: FileName, lines: Vec<Line<'_>>) -> File {
+        let mut file = File {
+            name,
+            ..File::default()
+        };
         for line in lines {
             match line {
-                Line::Pattern(pattern, assignments) => {
+                Line::Pattern(number, pattern, assignments) => {
                     let assignments = self.intern_all(assignments);
-                    file.patterns.push((pattern, assignments));
+                    file.patterns.push((pattern, (number, assignments)));
                 }
                 Line::Macro(name, assignments) => {
                     let assignments = self.intern_all(assignments);
@@ -221,7 +273,7 @@ impl Lookup {
         let files = globals.iter().chain(info).cloned();
         let compile = |file| Arc::new(self.compile(b"", file));
         let mut files: Vec<_> = files.map(compile).collect();
-        self.live = files.iter().filter(|file| !file.is_empty()).count();
+        self.live = files.iter().filter(|file| !file.matcher.is_empty()).count();
         self.info = files.pop().unwrap_or_default();
         self.globals = files;
         self.outside = outside;
@@ -245,30 +297,44 @@ impl Lookup {
         relevant
     }
 
-    fn compile(&self, base: &[u8], file: File) -> Matcher<Assignments> {
+    fn compile(&self, base: &[u8], file: File) -> Rules {
         let mut lines = file.patterns;
-        for (_, assignments) in &mut lines {
+        for (_, (_, assignments)) in &mut lines {
             assignments.retain(|(attribute, _)| self.relevant[*attribute]);
         }
-        lines.retain(|(_, assignments)| !assignments.is_empty());
-        Matcher::new(base, self.fold, lines)
+        lines.retain(|(_, (_, assignments))| !assignments.is_empty());
+        Rules {
+            file: file.name,
+            matcher: Matcher::new(base, self.fold, lines),
+        }
     }
 
     /// Keep the relevant lines of a file that may not define macros.
-    fn keep_relevant(&self, lines: Vec<Line<'_>>) -> Vec<(Pattern, Assignments)> {
+    fn keep_relevant(&self, lines: Vec<Line<'_>>) -> Vec<(Pattern, Assigning)> {
         let known = |(name, value)| {
             let attribute = *self.names.get(name)?;
             self.relevant[attribute].then_some((attribute, value))
         };
         let kept = lines.into_iter().filter_map(|line| match line {
             Line::Macro(..) => None,
-            Line::Pattern(pattern, assignments) => {
+            Line::Pattern(number, pattern, assignments) => {
                 let assignments: Assignments = assignments.into_iter().filter_map(known).collect();
-                (!assignments.is_empty()).then_some((pattern, assignments))
+                (!assignments.is_empty()).then_some((pattern, (number, assignments)))
             }
         });
         kept.collect()
     }
+}
+
+/// The files in force, those that decide first in front.
+fn by_precedence<'a>(
+    info: &'a Rules,
+    levels: &'a [Option<Arc<Rules>>],
+    globals: &'a [Arc<Rules>],
+) -> impl Iterator<Item = &'a Rules> {
+    let levels = levels.iter().rev().flatten();
+    let below_info = levels.chain(globals.iter().rev()).map(|file| &**file);
+    std::iter::once(info).chain(below_info)
 }
 
 /// Assign each attribute that has no value yet, the last assignment first. The loop keeps its own stack:
@@ -308,7 +374,7 @@ mod tests {
                 in_tree: true,
             };
             let lines = parse(content.as_bytes(), &origin, &mut Vec::new());
-            lookup.enter(directory.as_bytes(), lines);
+            lookup.enter(directory.as_bytes(), origin.name, lines);
         }
         lookup
     }
@@ -361,6 +427,26 @@ mod tests {
             "d/x/",
             &[set.clone(), set],
         );
+    }
+
+    #[test]
+    fn the_line_that_decides_is_known() {
+        let files = [("", "[attr]m a\n\nx m\nx b"), ("d", "#\n/x -b")];
+        let lookup = lookup(&["a", "b"], &files, "y a");
+        for (path, position, origin) in [
+            ("d/x", 0, Some(("x", 3))),
+            ("d/x", 1, Some(("x", 2))),
+            ("d/y", 0, Some(("info", 1))),
+            ("d/y", 1, None),
+        ] {
+            let found = lookup.origin(path.as_bytes(), false, position);
+            let found = found.map(|(file, line)| (file.name.to_string(), line));
+            assert_eq!(
+                found,
+                origin.map(|(file, line): (&str, _)| (file.to_owned(), line)),
+                "{path}"
+            );
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@ use lookup::Lookup;
 use source::{FileContent, Links};
 
 pub use complaints::Note;
+pub use lookup::FileName;
 pub use requirement::Requirements;
 pub use source::{AttributeSource, NAME};
 
@@ -232,7 +233,7 @@ impl Attributes {
             in_tree: content.in_tree,
         };
         let lines = parse(&content.bytes, &origin, &mut complaints);
-        self.lookup.enter(directory, lines);
+        self.lookup.enter(directory, name, lines);
         self.complaints.enter(root, complaints);
         if !content.bytes.is_empty() && self.lookup.weight() > self.max_weight {
             let refused = format_bytes("too many attributes in '{}' and above it", &[name]);
@@ -288,6 +289,11 @@ impl Attributes {
         }
         self.lookup.look_up(path, is_dir);
         *self.lookup.value(0) == Value::Set
+    }
+
+    /// The file and the number of the line that set `export-ignore` for `path`.
+    pub fn ignoring_line(&self, path: &[u8], is_dir: bool) -> Option<(&FileName, usize)> {
+        self.lookup.origin(path, is_dir, 0)
     }
 
     /// Whether `path` meets all requirements of a pathspec. `mode` is `None` for a directory of the tree. Fails if a file of

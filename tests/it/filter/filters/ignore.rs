@@ -207,13 +207,13 @@ fn a_bad_line_may_be_passed_over() {
 fn what_is_said_of_good_lines() {
     let repo = with_rules("x/{*.js,y}\n.github/\n");
     let plain = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]).messages();
-    assert!(plain.starts_with("warning: .sourcegraph/ignore, line 1: 'x/{*.js,y}'"));
+    assert!(plain.starts_with("warning: .sourcegraph/ignore:1: 'x/{*.js,y}'"));
     assert_eq!(plain.lines().count(), 1, "{plain}");
     for look in ["ls", "explain"] {
         let words = [look, IGNORE_FILE, GRAMMAR, "HEAD", "a"];
         let told = repo.sluice(words).messages();
         assert!(told.starts_with(&plain), "{told}");
-        let hint = "hint: .sourcegraph/ignore, line 2: '.github/'";
+        let hint = "hint: .sourcegraph/ignore:2: '.github/'";
         assert!(told[plain.len()..].starts_with(hint), "{told}");
     }
 }

@@ -99,27 +99,27 @@ fn every_rule_explains_itself() {
     for (path, ruling) in [
         (
             "ignored/deep/b",
-            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) excludes all of 'ignored', which is not read",
+            "omitted: '/ignored/' (.sourcegraph/ignore:2) excludes all of 'ignored', which is not read",
         ),
         (
             "ignored",
-            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) excludes all that is in it",
+            "omitted: '/ignored/' (.sourcegraph/ignore:2) excludes all that is in it",
         ),
         (
             "ignored/",
-            "omitted: '/ignored/' (.sourcegraph/ignore, line 2) excludes all that is in it",
+            "omitted: '/ignored/' (.sourcegraph/ignore:2) excludes all that is in it",
         ),
         (
             "x.min.js",
-            "omitted: '/*.min.js' (.sourcegraph/ignore, line 4) excludes it",
+            "omitted: '/*.min.js' (.sourcegraph/ignore:4) excludes it",
         ),
         (
             "kept/HUSH-token",
-            "omitted: 'kept/HUSH-token' (rules, line 2) excludes it",
+            "omitted: 'kept/HUSH-token' (rules:2) excludes it",
         ),
         (
             "links/link",
-            "omitted: 'links' (--exclude, line 1) excludes all of 'links', which is not read",
+            "omitted: 'links' (--exclude) excludes all of 'links', which is not read",
         ),
         ("size/limit", unless),
         (
@@ -133,7 +133,7 @@ fn every_rule_explains_itself() {
         ("module", "omitted: it is a submodule"),
         (
             "attributes/hidden",
-            "omitted: by the attribute export-ignore",
+            "omitted: by the attribute export-ignore (attributes/.gitattributes:1)",
         ),
         ("kept", "sent if anything below it is"),
     ] {
@@ -147,6 +147,33 @@ fn every_rule_explains_itself() {
     assert_eq!(said, "run.sh: omitted: no pathspec selects it\n");
     repo.sluice(["explain", "HEAD", "nowhere"])
         .assert_failure(128, "fatal: pathspec 'nowhere' did not match any files\n");
+}
+
+#[test]
+fn the_line_of_an_attribute() {
+    let repo = Repo::init();
+    let attributes = "[attr]hide export-ignore\n\n*.secret hide\nd export-ignore\n";
+    repo.write(".gitattributes", attributes);
+    let script =
+        "mkdir -p d .git/info && touch a.secret d/file kept && git add . && git commit -qm m";
+    let _ = repo.shell(script).success();
+    repo.write(".git/info/attributes", "# not sent\nkept export-ignore\n");
+    let shown = said(
+        &repo,
+        &["explain", "HEAD", "a.secret", "d", "d/file", "kept"],
+    );
+    let expected = "a.secret: omitted: by the attribute export-ignore (.gitattributes:3)\n\
+                    d: omitted: by the attribute export-ignore (.gitattributes:4)\n\
+                    d/file: omitted: by the attribute export-ignore of 'd' (.gitattributes:4)\n\
+                    kept: omitted: by the attribute export-ignore (.git/info/attributes:2)\n";
+    assert_eq!(shown, expected);
+    // A reader who may not see the file learns nothing of its lines.
+    repo.write("rules", "*.secret\nkept\n");
+    let access = "--access-rules=rules";
+    let shown = said(&repo, &["explain", access, "HEAD", "a.secret", "kept"]);
+    let expected = "a.secret: omitted: by the attribute export-ignore\n\
+                    kept: omitted: by the attribute export-ignore\n";
+    assert_eq!(shown, expected);
 }
 
 #[test]
@@ -249,7 +276,7 @@ fn names_of_any_bytes() {
     let (rule, path) = (name(b"--exclude=/e*"), name(b"e\x1b[2J"));
     assert_eq!(
         explained(&[why, rule, head, path]),
-        r"e?[2J: omitted: \'/e*\' (--exclude, line 1) excludes it\n"
+        r"e?[2J: omitted: \'/e*\' (--exclude) excludes it\n"
     );
     let channel = repo.sluice([name(b"--manifest=no/\xff"), head]);
     let words = channel.stderr.escape_ascii().to_string();

@@ -188,7 +188,7 @@ fn the_archive_lacks_what_is_ignored() {
         found.sort_unstable();
         assert_eq!(found, kept, "{text:?}");
         if OTHERWISE.iter().any(|(other, ..)| other == text) {
-            let warning = format!("warning: .rules, line 1: '{text}' zoekt may ");
+            let warning = format!("warning: .rules:1: '{text}' zoekt may ");
             assert!(told.starts_with(&warning), "{told}");
         }
     }

@@ -258,7 +258,7 @@ fn formats_and_reports() {
     let explained = superproject.sluice(["explain", RECURSE, "HEAD", "libs/lib/a.secret"]);
     assert_eq!(
         text(&explained.stdout),
-        "libs/lib/a.secret: omitted: by the attribute export-ignore\n"
+        "libs/lib/a.secret: omitted: by the attribute export-ignore (libs/lib/.gitattributes:1)\n"
     );
     assert_lists_the_manifest(superproject, &[RECURSE]);
 }
@@ -398,7 +398,7 @@ fn ignore_rules_see_directories() {
         let archive = superproject.sluice([RECURSE, rule, "HEAD"]).success();
         assert_eq!(names(&archive), [".gitattributes", ".gitmodules", "z.txt"]);
         let pattern = &rule["--exclude=".len()..];
-        let ignored = format!("libs/lib: omitted: '{pattern}' (--exclude, line 1) excludes it\n");
+        let ignored = format!("libs/lib: omitted: '{pattern}' (--exclude) excludes it\n");
         assert_eq!(explain(rule, "libs/lib"), ignored);
     }
     let lib = superproject.clone().at("libs/lib");
@@ -453,7 +453,7 @@ fn what_changed_in_submodules_explains_itself() {
         z.txt: unchanged: not sent\n\
         libs/lib: changed: sent\n\
         libs/lib/a.c: changed: sent\n\
-        libs/lib/a.secret: omitted: by the attribute export-ignore\n\
+        libs/lib/a.secret: omitted: by the attribute export-ignore (libs/lib/.gitattributes:1)\n\
         libs/lib/lines.crlf: deleted: the target does not have it\n\
         libs/lib/new: added: sent\n\
         libs/lib/version: changed: sent\n\
