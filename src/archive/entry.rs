@@ -72,6 +72,7 @@ pub fn record<'a>(
         decoded: false,
         past: entry.past.as_deref().map(past),
         undecided: false,
+        unportable: &[],
     }
 }
 

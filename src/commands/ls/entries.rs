@@ -1,9 +1,10 @@
-//! The entries that an archive would have, one after another. No file is read.
+//! The entries that an archive would have, one after another. Of all blobs only the targets of links are read.
 
 use crate::{
-    base::{error::Result, pipeline::Source},
+    base::{buffer::Buffer, error::Result, pipeline::Source},
     filter::Disposition,
     format::MemberKind,
+    git::objects::reader::Reader,
     plan::{Entry, Planner, Window, view::Sizes},
     request::Content,
 };
@@ -44,4 +45,37 @@ pub(super) fn each_entry(
 fn may_be_binary(entry: &Entry) -> bool {
     let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
     is_file && entry.disposition == Disposition::Content && entry.size != Some(0)
+}
+
+/// The readers of the repositories of an archive, for what a list reads of them.
+pub(super) struct Readers {
+    readers: Vec<Reader>,
+    target: Buffer,
+}
+
+impl Readers {
+    pub(super) fn of(content: &Content) -> Self {
+        let repositories = content.repositories.iter();
+        Self {
+            readers: repositories
+                .map(|repository| repository.tree.reader.clone())
+                .collect(),
+            target: Buffer::default(),
+        }
+    }
+
+    /// The reader of the repository that `window` is of.
+    pub(super) fn reader(&mut self, window: &Window) -> &mut Reader {
+        &mut self.readers[window.store.0]
+    }
+
+    /// The target of `entry` if it is a link that can be read. What cannot be read is for the archive to report.
+    pub(super) fn target(&mut self, window: &Window, entry: &Entry) -> Option<&[u8]> {
+        if entry.kind != MemberKind::Symlink {
+            return None;
+        }
+        let reader = &mut self.readers[window.store.0];
+        let kind = reader.read(&entry.id, &mut self.target).ok()?;
+        kind.map(|_| &self.target[..])
+    }
 }

@@ -4,13 +4,16 @@ use std::io::Write;
 
 use gix::bstr::ByteSlice;
 
-use super::entries::{Listed, each_entry};
+use super::{
+    entries::{Listed, Readers, each_entry},
+    unportable::Doubles,
+};
 use crate::{
     archive::{archive_length, list_deletions, record},
     base::{buffer::Buffer, error::Result},
     output::report::{Listing, Record},
     plan::lfs_object,
-    request::{ArchivedRepository, Request},
+    request::Request,
 };
 
 /// Lists to `out` what `request` would send.
@@ -23,8 +26,8 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         list_deletions(delta, redacted, |lines| listing.write(lines))?;
     }
     let repositories = content.repositories.clone();
-    let reader = |repository: &ArchivedRepository| repository.tree.reader.clone();
-    let mut readers: Vec<_> = repositories.iter().map(reader).collect();
+    let mut readers = Readers::of(&content);
+    let doubles = Doubles::of(content.clone())?;
     let mut line = Buffer::default();
     each_entry(content, |listed| {
         let Listed { window, entry, .. } = listed;
@@ -33,9 +36,11 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
             repository.path().as_bytes(),
             repository.enters(window.path(entry)),
         );
+        let problems = doubles.problems(window.path(entry), readers.target(window, entry));
         let record = Record {
             undecided: listed.is_undecided,
-            lfs: lfs_object(&mut readers[window.store.0], entry).map(|object| object.hash()),
+            lfs: lfs_object(readers.reader(window), entry).map(|object| object.hash()),
+            unportable: if entry.is_omitted() { &[] } else { &problems },
             ..record(window, entry, submodule, redacted)
         };
         line.clear();

@@ -1,8 +1,9 @@
-//! `ls`: lists the entries that an archive would have, without reading a file.
+//! `ls`: lists the entries that an archive would have, and warns of names that break on other systems. No file is read.
 
 mod entries;
 mod json;
 mod text;
+mod unportable;
 
 use std::io::{BufWriter, Write};
 
@@ -23,7 +24,7 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     if ls.json {
         json::list(request, &mut out)?
     } else {
-        text::list(request, &mut out)?
+        text::list(request, &mut out, context.messages)?
     }
     out.flush().map_err(|error| Error::write(&error))?;
     drop(out);

@@ -2,12 +2,19 @@
 
 use std::io::Write;
 
-use super::entries::{Listed, each_entry};
+use super::{
+    entries::{Listed, Readers, each_entry},
+    unportable::Doubles,
+};
 use crate::{
     archive::archive_length,
-    base::error::{Error, Result, counted, printable_path},
+    base::{
+        error::{Error, Result, counted, format_bytes, printable_path},
+        io::print_line,
+    },
     filter::Disposition,
     format::MemberKind,
+    output::report::Unportable,
     plan::Entry,
     request::{Delta, Request},
 };
@@ -26,12 +33,18 @@ struct Totals {
 
 /// Lists to `out` the entries that `request` would send, one a line: the disposition, the size of the
 /// content in the repository, the path, and the reason if the entry is not sent unchanged. A line of totals
-/// follows, with the length of a tar if the length is known.
-pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
+/// follows, with the length of a tar if the length is known. Warnings about names go to `diagnostics`.
+pub(super) fn list(
+    request: Request,
+    out: &mut dyn Write,
+    diagnostics: &mut dyn Write,
+) -> Result<()> {
     let length = archive_length(&request);
     if let Some(delta) = &request.content.delta {
         gone(delta, out)?;
     }
+    let doubles = Doubles::of(request.content.clone())?;
+    let mut readers = Readers::of(&request.content);
     let mut totals = Totals::default();
     let failed = |error: std::io::Error| Error::write(&error);
     each_entry(request.content, |listed| {
@@ -43,6 +56,14 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
         };
         line(what, entry, window.path(entry), out).map_err(failed)?;
         totals.add(entry);
+        if !entry.is_omitted() {
+            let path = window.path(entry);
+            warn(
+                path,
+                &doubles.problems(path, readers.target(window, entry)),
+                diagnostics,
+            );
+        }
         Ok(())
     })?;
     let Totals {
@@ -56,6 +77,17 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     let sums = format!("{sent} sent with {bytes}, {placeholders}, {omitted} omitted");
     let archive = length.map_or_else(String::new, |len| format!(", an archive of {len} bytes"));
     writeln!(out, "total: {sums}{archive}").map_err(failed)
+}
+
+/// Warns of a path that breaks on other systems.
+fn warn(path: &[u8], problems: &[Unportable], diagnostics: &mut dyn Write) {
+    if problems.is_empty() {
+        return;
+    }
+    let words: Vec<_> = problems.iter().map(|problem| problem.words()).collect();
+    let words = words.join(", and ");
+    let warning = format_bytes("'{}' {}", &[&printable_path(path), words.as_bytes()]);
+    print_line(diagnostics, "warning: ", &warning);
 }
 
 /// List the paths of the base that the target lacks.

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::{ReportWriter, Status, Subject, json, json_line};
+use super::{ReportWriter, Status, Subject, Unportable, json, json_line};
 use crate::{
     base::{
         buffer::Buffer,
@@ -46,6 +46,8 @@ pub struct Record<'a> {
     pub past: Option<ManifestChange<'a>>,
     /// Whether only the content decides, and nobody has read it.
     pub undecided: bool,
+    /// Why the name breaks on other systems, if anybody has looked.
+    pub unportable: &'a [Unportable],
 }
 
 /// The change of a path, as a line of the manifest has it.
@@ -115,6 +117,15 @@ impl Record<'_> {
         out.extend(b"\"");
         if self.undecided {
             out.extend(b",\"undecided\":true");
+        }
+        let mut before = &b",\"unportable\":[\""[..];
+        for problem in self.unportable {
+            out.extend(before);
+            out.extend(problem.as_str().as_bytes());
+            before = b"\",\"";
+        }
+        if !self.unportable.is_empty() {
+            out.extend(b"\"]");
         }
         if let Some(past) = self.past {
             past.write(out);

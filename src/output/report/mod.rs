@@ -19,6 +19,7 @@ mod run_log;
 mod run_origin;
 mod summary;
 mod trace2;
+mod unportable;
 
 pub use answers::{PathAnswer, difference};
 pub use channel::{BANDS, Bands, Channel, ReportWriter};
@@ -34,6 +35,7 @@ pub use run_log::RunLog;
 pub use run_origin::{RunOrigin, open_log};
 pub use summary::{Blobs, ChangeCounts, Counts, Directories, Seconds, SentRange, Summary};
 pub use trace2::Trace2;
+pub use unportable::Unportable;
 
 /// The archived tree.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -318,6 +318,7 @@ mod tests {
                 decoded,
                 past: None,
                 undecided: false,
+                unportable: &[],
             });
         }
         counts

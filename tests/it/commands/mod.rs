@@ -10,6 +10,7 @@ pub(crate) mod library;
 pub(crate) mod remote;
 
 mod first_word;
+mod ls;
 mod products;
 mod stand_in;
 mod statuses;

@@ -15,7 +15,8 @@ use git_sluice::git::lfs::Hash;
 use git_sluice::git::repository::promisor::FetchSums;
 use git_sluice::output::report::{
     ChangeCounts, Channel, Counts, EntryPosition, Lines, Manifest, ManifestChange, ManifestHeader,
-    Positions, Record, ReportWriter, RunOrigin, Seconds, SentRange, Status, Subject, Summary, gone,
+    Positions, Record, ReportWriter, RunOrigin, Seconds, SentRange, Status, Subject, Summary,
+    Unportable, gone,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -57,6 +58,7 @@ fn file(path: &[u8]) -> Record<'_> {
         decoded: true,
         past: None,
         undecided: false,
+        unportable: &[],
     }
 }
 
@@ -116,6 +118,7 @@ fn records() -> Vec<Record<'static>> {
     };
     let undecided = Record {
         undecided: true,
+        unportable: &[Unportable::Case, Unportable::Reserved],
         ..file(b"a/b")
     };
     let mut records = vec![
@@ -221,6 +224,7 @@ fn a_manifest_reads_like_this() {
         decoded: false,
         past: None,
         undecided: false,
+        unportable: &[],
     };
     assert_eq!(
         line(&pruned),
