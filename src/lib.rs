@@ -69,6 +69,8 @@
 //! # What holds
 //!
 //! * The archive is `git archive`'s, byte for byte. Threads, memory limit and caches never change it.
+//! * With `--stable`, the bytes follow from the tree-ish and the options alone. `Environment::stable` and
+//!   `Repository::unconfigured` leave all settings out, and the checksums in `tests/it/archive/stable.sums` never change.
 //! * An archive is complete or visibly broken. A failure before the first byte writes nothing, and a later one ends the
 //!   stream inside an entry. A file named with `-o` appears when it is complete.
 //! * The plan reads trees, attribute files and headers of pack entries. It reads a blob only if it could be a pointer of Git

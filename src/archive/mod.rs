@@ -14,6 +14,7 @@
 //! | [`run()`], [`share()`], [`send_range()`] | once, to make the archive |
 //! | `fetch` | before that, until no object is missing that a promisor remote could have; never without such a remote |
 //! | [`archive_length()`] | for the manifest of a plain tar, and for the last line of `ls` |
+//! | [`refuse_varying()`] | for `--stable` and `--fail-if-varies`, before the first byte |
 //! | [`tar_length()`] | for a progress line, on a thread of its own, unless the length is known already |
 //! | [`send_range()`] | to find the entries of a range in a plain tar, and the end of the archive if the range counts from there |
 //! | [`measure()`], [`survey()`] | for `info` and `missing`, which make no archive |
@@ -31,6 +32,7 @@ mod run;
 mod share;
 mod store;
 mod survey;
+mod varying;
 mod worker;
 mod writer;
 
@@ -41,4 +43,5 @@ pub use range::send_range;
 pub use run::{ArchiveOutputs, RunStats, list_deletions, run};
 pub use share::share;
 pub use survey::survey;
+pub use varying::refuse_varying;
 pub use writer::ArchiveWriter;

@@ -89,6 +89,7 @@ fn store(
         treeish,
         command_context,
         big_file,
+        has_plain_parents: _,
     } = repository;
     let store = Store {
         locators,

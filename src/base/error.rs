@@ -50,6 +50,8 @@ pub enum ExitKind {
     Unreachable,
     /// A published archive, or the channel that lists it, is not as it was published; exit status 11.
     Damaged,
+    /// The archive depends on more than the commit, and the caller asked for this status; exit status 12.
+    Varies,
     /// A directory differs from the archives that were applied to it; exit status 1.
     DirectoryDiffers,
     /// A stand-in for git is not in force, and the caller asked; exit status 1, nothing is printed.
@@ -151,6 +153,11 @@ impl Error {
     /// Something is not as it was published; status 11.
     pub fn damaged(message: impl Into<BString>) -> Self {
         Self::new(ExitKind::Damaged, message)
+    }
+
+    /// The archive would not be the same if the commit were archived again; status 12.
+    pub fn varies(message: impl Into<BString>) -> Self {
+        Self::new(ExitKind::Varies, message)
     }
 
     /// `number` paths of a directory are not as in `commit`; status 1.
@@ -288,6 +295,7 @@ impl Error {
             ExitKind::Missing | ExitKind::NotThere => 9,
             ExitKind::Unreachable => 10,
             ExitKind::Damaged => 11,
+            ExitKind::Varies => 12,
             ExitKind::DirectoryDiffers | ExitKind::NotInForce => 1,
         }
     }

@@ -6,7 +6,7 @@
 
 use std::mem::MaybeUninit;
 
-/// A date and a time of the local time zone.
+/// A date and a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
     /// The year of the calendar.
@@ -21,6 +21,20 @@ pub struct LocalTime {
     pub minute: i64,
     /// From 0 to 60.
     pub second: i64,
+}
+
+/// The time in UTC at `seconds` since 1970. `None` if the year is beyond 9999.
+pub fn utc(seconds: i64) -> Option<LocalTime> {
+    let time = jiff::Timestamp::from_second(seconds).ok()?;
+    let time = jiff::tz::TimeZone::UTC.to_datetime(time);
+    Some(LocalTime {
+        year: time.year().into(),
+        month: time.month().into(),
+        day: time.day().into(),
+        hour: time.hour().into(),
+        minute: time.minute().into(),
+        second: time.second().into(),
+    })
 }
 
 /// The local time at `seconds` since 1970. `None` if the year is beyond those of the C library.

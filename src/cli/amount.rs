@@ -62,6 +62,13 @@ pub fn size(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "too large".to_owned())
 }
 
+/// Parse permission bits, as octal digits.
+pub(super) fn permissions(text: &str) -> Result<u32, String> {
+    let bits = u32::from_str_radix(text, 8).ok();
+    let bits = bits.filter(|bits| *bits <= 0o777 && !text.starts_with('+'));
+    bits.ok_or_else(|| "not octal digits, such as 0022".to_owned())
+}
+
 /// Parse a part of a whole: a number from 0 to 1, or a percentage.
 pub(super) fn part(text: &str) -> Result<f64, String> {
     let (number, whole) = match text.strip_suffix('%') {

@@ -36,4 +36,6 @@ pub struct Args {
     pub output: Option<PathBuf>,
     /// Whether a manifest is written.
     pub has_manifest: bool,
+    /// Whether the archive has to be the same whenever it is made.
+    pub fail_if_varies: bool,
 }

@@ -16,7 +16,7 @@ use super::{
     extra::Extra,
     filters::{Filters, Profile},
     likeness::most_like,
-    names::{BEYOND, OF_GIT},
+    names::{BEYOND, BYTES, OF_GIT},
     reports::ReportOptions,
     run::{BucketOptions, DirectoryThreads, ProgressOptions, RunOptions, Verbosity, memory},
     serving::{Condition, Range},
@@ -451,6 +451,10 @@ pub struct Publish {
     /// Create the bucket, in a new or empty directory
     #[arg(long, help_heading = BEYOND)]
     pub create: bool,
+
+    /// Exit with status 12 if a file shows more than the commit
+    #[arg(long, help_heading = BYTES)]
+    pub fail_if_varies: bool,
 
     /// Bucket.
     #[command(flatten)]

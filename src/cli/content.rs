@@ -2,7 +2,11 @@
 
 use std::ffi::OsString;
 
-use super::{extra::Extra, names::BEYOND};
+use super::{
+    amount::permissions,
+    extra::Extra,
+    names::{BEYOND, BYTES},
+};
 
 /// The hidden option that carries the compression level to clap: the last of `-<number>`.
 pub(super) const LEVEL: &str = "level";
@@ -41,6 +45,17 @@ pub struct ContentOptions {
     /// Set the modification time of all entries
     #[arg(long, value_name = "time")]
     pub mtime: Option<OsString>,
+
+    /// Promise bytes that never change
+    ///
+    /// The bytes are those that git archive writes without any configuration, in UTC. They depend on the tree-ish and the
+    /// options alone. The run fails with status 12 if a file shows more than the commit, such as its tags.
+    #[arg(long, conflicts_with = "worktree_attributes", help_heading = BYTES)]
+    pub stable: bool,
+
+    /// Withhold these permission bits, such as 0022
+    #[arg(long, value_name = "octal", value_parser = permissions, help_heading = BYTES)]
+    pub umask: Option<u32>,
 
     /// Archive only the paths in this file, one a line
     ///
@@ -81,7 +96,7 @@ pub struct Encoding {
     /// Choose the compressed bytes of a tar.gz
     ///
     /// The configuration sluice.gzipCompat has the value for runs without this option. Otherwise the bytes are those of git.
-    #[arg(long, value_name = "program", value_enum, help_heading = BEYOND)]
+    #[arg(long, value_name = "program", value_enum, help_heading = BYTES)]
     pub gzip_compat: Option<GzipCompat>,
 }
 

@@ -14,7 +14,7 @@ pub(super) const HEADING: &str = "Only what changed";
 #[command(next_help_heading = HEADING)]
 pub struct Delta {
     /// Send only what changed since this tree or commit
-    #[arg(long, value_name = "tree-ish")]
+    #[arg(long, value_name = "tree-ish", conflicts_with = "stable")]
     pub base: Option<OsString>,
 
     /// Exit with status 3 if the base was sent with other filters

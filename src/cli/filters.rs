@@ -107,7 +107,7 @@ pub struct Filters {
     pub access_rules: Option<OsString>,
 
     /// Add pax records with size, reason and blob id
-    #[arg(long)]
+    #[arg(long, conflicts_with = "stable")]
     pub pax_notes: bool,
 }
 

@@ -8,3 +8,6 @@ pub(super) const PROGRAM: &str = "git-sluice";
 pub(super) const OF_GIT: Option<&str> = None;
 /// The heading of options that `git archive` does not have and that belong to no other group.
 pub(super) const BEYOND: &str = "Beyond git archive";
+
+/// The heading of the options that choose among bytes of the same files.
+pub(super) const BYTES: &str = "The same bytes";

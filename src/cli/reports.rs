@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use super::names::BYTES;
+
 /// The heading in help and manual.
 pub(super) const HEADING: &str = "Reports";
 
@@ -24,4 +26,10 @@ pub struct ReportOptions {
     /// Exit with status 4 if there is no regular file to send
     #[arg(long)]
     pub fail_if_empty: bool,
+
+    /// Exit with status 12 if a file shows more than the commit
+    ///
+    /// The names of such files go to stderr, and no byte of the archive is written. --stable includes this option.
+    #[arg(long, help_heading = BYTES)]
+    pub fail_if_varies: bool,
 }

@@ -1,7 +1,7 @@
 //! The exit statuses. Help, manual and documentation show this table.
 
 /// The exit statuses, and their meanings.
-pub const STATUSES: [(u8, &str); 14] = [
+pub const STATUSES: [(u8, &str); 15] = [
     (0, "done"),
     (
         1,
@@ -24,6 +24,10 @@ pub const STATUSES: [(u8, &str); 14] = [
     (
         11,
         "apply, publish, prune: a channel or an archive is damaged",
+    ),
+    (
+        12,
+        "--fail-if-varies, --stable: a file shows more than the commit",
     ),
     (128, "the run cannot continue (fatal: ...)"),
     (

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::Context;
+use super::{Context, context::Opened};
 use crate::{
     archive::{self, ArchiveOutputs, RunStats},
     base::{
@@ -36,7 +36,7 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
     if words.remote.is_some() {
         return Err((context.remote)(words.for_git()?).into());
     }
-    let (repository, formats) = context.open()?;
+    let opened = context.open()?;
     let output = words.output.clone();
     let destination = match &output {
         Some(path) => {
@@ -45,20 +45,26 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
         }
         None => (context.output)()?,
     };
-    let (options, extras) = words.second_pass(|file| context.examine(file, &repository))?;
+    let (options, extras) = words.second_pass(|file| context.examine(file, &opened.repository))?;
     if context.access == Access::Remote && !extras.is_empty() {
         let refused = "options '--add-file' and '--remote' cannot be used together";
         return Err(Error::fatal(refused).into());
     }
     if options.list {
-        return Ok(list(&options, &formats, destination)?);
+        return Ok(list(&options, &opened.formats, destination)?);
     }
     let mut args = options.args(extras, output);
-    context.adjust(&mut args)?;
+    args.fail_if_varies = options.reports.fail_if_varies;
+    let Opened {
+        repository,
+        formats,
+        environment,
+    } = context.adjust(&mut args, opened)?;
     let command = ArchiveCommand {
         options: &options,
         args: &args,
         formats: &formats,
+        environment: &environment,
         words: typed,
         context,
     };
@@ -98,6 +104,7 @@ struct ArchiveCommand<'a> {
     options: &'a cli::Archive,
     args: &'a Args,
     formats: &'a Formats,
+    environment: &'a Environment,
     /// The command line.
     words: Vec<OsString>,
     context: Context<'a>,
@@ -118,15 +125,10 @@ impl ArchiveCommand<'_> {
             self.context.bands,
         )?;
         let is_served = self.context.access == Access::Remote;
-        let log = request::run_log(
-            self.context.environment,
-            &repository,
-            is_served,
-            &self.words,
-        )?;
+        let log = request::run_log(self.environment, &repository, is_served, &self.words)?;
         let mut reports = reports.with_log(log);
         let fetches = FetchAccount::new(self.screen().is_some());
-        let described = (self.args, self.formats);
+        let described = (self.args, self.formats, self.environment);
         let inputs = self.context.inputs(described, Purpose::Archive, &fetches);
         let mut stats = RunStats::default();
         let request = Request::resolve(inputs, repository, self.context.messages);
@@ -135,6 +137,9 @@ impl ArchiveCommand<'_> {
             request.run.warn(self.context.messages);
             if request.is_known(&self.args.condition) {
                 Err(Error::not_modified())
+            } else if self.args.fail_if_varies {
+                let request = archive::refuse_varying(request, self.context.messages)?;
+                self.archive(request, destination, &mut reports, &mut stats)
             } else {
                 self.archive(request, destination, &mut reports, &mut stats)
             }

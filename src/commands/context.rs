@@ -1,9 +1,11 @@
 //! A command's surroundings: streams, environment, repository. Must not touch the process's own streams.
 
 use std::{
+    borrow::Cow,
     ffi::{OsStr, OsString},
     io::{BufReader, Read, Write},
     os::unix::ffi::OsStringExt,
+    path::Path,
     time::Duration,
 };
 
@@ -21,6 +23,7 @@ use crate::{
         channels,
     },
     git::{
+        config::Config,
         environment::Environment,
         repository::{Repository, config_without_repository, extra_file, promisor::FetchAccount},
     },
@@ -28,7 +31,7 @@ use crate::{
         Destination, Unfinished,
         report::{Bands, Terminal},
     },
-    request::{Access, Inputs, Purpose, Request, format::Formats},
+    request::{self, Access, Inputs, Purpose, Request, format::Formats},
 };
 
 /// The surroundings of a command. The caller owns the process and its streams.
@@ -81,26 +84,35 @@ impl<'a> Context<'a> {
         destination.complete()
     }
 
-    /// The repository, or why there is none, and its formats.
-    pub(super) fn open(&self) -> Result<(Result<Repository>, Formats)> {
+    /// The repository and its surroundings.
+    pub(super) fn open(&self) -> Result<Opened<'a>> {
         let repository = (self.repository)()?;
         let formats = match &repository {
-            Ok(repository) => Formats::read(&repository.config, &repository.directory),
+            Ok(repository) => self.formats(&repository.config, &repository.directory),
             Err(_) => {
                 let config = config_without_repository(self.environment)?;
-                Formats::read(&config, &self.environment.cwd)
+                self.formats(&config, &self.environment.cwd)
             }
         }?;
+        Ok(Opened {
+            repository,
+            formats,
+            environment: Cow::Borrowed(self.environment),
+        })
+    }
+
+    /// The formats in `config`, whose commands run in `directory`.
+    fn formats(&self, config: &Config, directory: &Path) -> Result<Formats> {
+        let formats = Formats::read(config, directory)?;
         let formats = if self.environment.sluice.stands_in {
             formats.named_by_git()
         } else {
             formats
         };
-        let formats = match self.access {
+        Ok(match self.access {
             Access::Local => formats,
             Access::Remote => formats.served(),
-        };
-        Ok((repository, formats))
+        })
     }
 
     /// Says whether the extra file `name` is executable, or what is wrong with it.
@@ -115,18 +127,15 @@ impl<'a> Context<'a> {
     /// The inputs of a request for a `purpose`.
     pub(super) fn inputs<'i>(
         &self,
-        (args, formats): (&'i Args, &'i Formats),
+        (args, formats, environment): (&'i Args, &'i Formats, &'i Environment),
         purpose: Purpose,
         fetches: &'i FetchAccount,
-    ) -> Inputs<'i>
-    where
-        'a: 'i,
-    {
+    ) -> Inputs<'i> {
         Inputs {
             args,
             purpose,
             formats,
-            environment: self.environment,
+            environment,
             access: self.access,
             fetches,
         }
@@ -139,9 +148,30 @@ impl<'a> Context<'a> {
         is_bucket.unwrap_or(false)
     }
 
-    /// Adjusts options: pathspecs that come from a file count as if they were typed, and the memory has a limit.
-    pub(super) fn adjust(&self, args: &mut Args) -> Result<()> {
+    /// Adjusts options: pathspecs that come from a file count as if they were typed, and the memory has a limit. If the bytes
+    /// must never change, the settings of what is `opened` do not count from here on.
+    pub(super) fn adjust(&self, args: &mut Args, opened: Opened<'a>) -> Result<Opened<'a>> {
         args.run.memory = args.run.memory.min(self.max_memory);
+        self.read_pathspecs(args)?;
+        if let Ok(repository) = &opened.repository {
+            args.content.stable |= request::is_stable(repository, self.environment)?;
+        }
+        if !args.content.stable {
+            return Ok(opened);
+        }
+        args.fail_if_varies = true;
+        let repository = opened.repository.map(Repository::unconfigured);
+        Ok(Opened {
+            formats: match &repository {
+                Ok(repository) => self.formats(&repository.config, &repository.directory)?,
+                Err(_) => opened.formats,
+            },
+            repository,
+            environment: Cow::Owned(self.environment.clone().stable()),
+        })
+    }
+
+    fn read_pathspecs(&self, args: &mut Args) -> Result<()> {
         let content = &mut args.content;
         let Some(file) = &content.pathspec_from_file else {
             return Ok(());
@@ -167,16 +197,15 @@ impl<'a> Context<'a> {
         &self,
         words: RawArgs<'_>,
         args: impl FnOnce(&T, Vec<Extra>) -> Args,
-    ) -> Result<(T, Question), CliError> {
-        let (repository, formats) = self.open()?;
+    ) -> Result<(T, Question<'a>), CliError> {
+        let opened = self.open()?;
         let destination = (self.output)()?;
-        let (options, extras) = words.parse(|file| self.examine(file, &repository))?;
+        let (options, extras) = words.parse(|file| self.examine(file, &opened.repository))?;
         let mut args = args(&options, extras);
-        self.adjust(&mut args)?;
+        let opened = self.adjust(&mut args, opened)?;
         let question = Question {
             args,
-            formats,
-            repository,
+            opened,
             destination,
         };
         Ok((options, question))
@@ -188,15 +217,21 @@ pub(super) fn no_channel(word: &str) -> String {
     format!("'{word}' is a bucket and names no channel")
 }
 
-/// A question about an archive, before its options are resolved.
-pub(super) struct Question {
-    pub(super) args: Args,
-    pub(super) formats: Formats,
+/// A repository, or why there is none, and its surroundings.
+pub(super) struct Opened<'a> {
     pub(super) repository: Result<Repository>,
+    pub(super) formats: Formats,
+    pub(super) environment: Cow<'a, Environment>,
+}
+
+/// A question about an archive, before its options are resolved.
+pub(super) struct Question<'a> {
+    pub(super) args: Args,
+    pub(super) opened: Opened<'a>,
     pub(super) destination: Destination,
 }
 
-impl Question {
+impl Question<'_> {
     /// Resolves the request for a `purpose` other than to make the archive. Nothing is fetched.
     pub(super) fn request(
         self,
@@ -204,8 +239,13 @@ impl Question {
         context: &mut Context<'_>,
     ) -> Result<(Request, Destination)> {
         let fetches = FetchAccount::new(false);
-        let inputs = context.inputs((&self.args, &self.formats), purpose, &fetches);
-        let request = Request::resolve(inputs, self.repository, context.messages)?;
+        let Opened {
+            repository,
+            formats,
+            environment,
+        } = self.opened;
+        let inputs = context.inputs((&self.args, &formats, &environment), purpose, &fetches);
+        let request = Request::resolve(inputs, repository, context.messages)?;
         request.run.warn(context.messages);
         Ok((request, self.destination))
     }

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use gix::bstr::ByteSlice;
 
-use super::Context;
+use super::{Context, context::Opened};
 use crate::{
     archive::survey,
     base::error::{Error, Result},
@@ -23,12 +23,17 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
         missing.described.args(extras)
     })?;
     let fetches = FetchAccount::new(false);
+    let Opened {
+        repository,
+        formats,
+        environment,
+    } = question.opened;
     let inputs = context.inputs(
-        (&question.args, &question.formats),
+        (&question.args, &formats, &environment),
         Purpose::Missing,
         &fetches,
     );
-    let (repository, mut destination) = (question.repository, question.destination);
+    let mut destination = question.destination;
     let has_all = list_missing(inputs, repository, &mut destination, context.messages)?;
     destination.complete()?;
     if has_all {

@@ -7,7 +7,7 @@ use gix::ObjectId;
 use super::{
     Context,
     archive::total,
-    context::{Question, no_channel},
+    context::{Opened, Question, no_channel},
 };
 use crate::{
     archive::{self, ArchiveOutputs, RunStats},
@@ -37,6 +37,7 @@ const IN_MEMORY: usize = 16 << 20;
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let (options, question) = context.question(words, |it: &cli::Publish, extras| {
         let mut args = it.args(extras);
+        args.fail_if_varies = it.fail_if_varies;
         args.encoding.format = Some(Format::PUBLISHED.row().name.into());
         args
     })?;
@@ -51,10 +52,15 @@ fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>
     let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
     let screen = context.screen(&options.progress);
     let fetches = FetchAccount::new(screen.is_some());
-    let described = (&question.args, &question.formats);
+    let Opened {
+        repository,
+        formats,
+        environment,
+    } = question.opened;
+    let described = (&question.args, &formats, &*environment);
     let inputs = context.inputs(described, Purpose::Publish, &fetches);
     let mut console = Console::new(&mut *context.messages, screen);
-    let mut archives = Archives::new(inputs, question.repository?, &mut console)?;
+    let mut archives = Archives::new(inputs, repository?, &mut console)?;
     let conditions = Conditions {
         limits: Limits {
             steps: options.full_every,
@@ -162,6 +168,11 @@ impl ArchiveMaker for Archives<'_> {
         if !std::mem::replace(&mut self.has_warned, true) {
             request.run.warn(&mut console);
         }
+        let request = if self.inputs.args.fail_if_varies {
+            archive::refuse_varying(request, &mut console)?
+        } else {
+            request
+        };
         let mut kept = HashedSpool {
             spool: Spool::new(IN_MEMORY),
             hashing: Hashing::default(),

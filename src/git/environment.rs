@@ -28,6 +28,8 @@ use crate::base::{
 
 /// The variable that forbids to fetch missing objects.
 pub const NO_LAZY_FETCH: &str = "GIT_NO_LAZY_FETCH";
+/// The variable that hides replacements.
+const NO_REPLACE: &str = "GIT_NO_REPLACE_OBJECTS";
 /// The most settings that `GIT_CONFIG_COUNT` may announce.
 const MAX_COUNT: u64 = i32::MAX as u64;
 
@@ -52,6 +54,10 @@ pub struct Environment {
     pub no_lazy_fetch: bool,
     /// What is asked of git-sluice alone?
     pub sluice: SluiceVariables,
+    /// The time of a tree without a commit (`SOURCE_DATE_EPOCH`), in seconds since 1970.
+    pub source_date_epoch: Option<OsString>,
+    /// Whether no setting may change an archive (`--stable`).
+    pub is_stable: bool,
 }
 
 /// The variables that decide which repository and which work tree are meant (gitrepository-layout(5); setup.c of git).
@@ -219,7 +225,7 @@ impl Environment {
                 alternates: variable("GIT_ALTERNATE_OBJECT_DIRECTORIES"),
                 shallow_file: path("GIT_SHALLOW_FILE"),
                 graft_file: path("GIT_GRAFT_FILE"),
-                no_replace_objects: variable("GIT_NO_REPLACE_OBJECTS").is_some(),
+                no_replace_objects: variable(NO_REPLACE).is_some(),
                 replace_ref_base: variable("GIT_REPLACE_REF_BASE"),
                 reference_backend: variable("GIT_REFERENCE_BACKEND"),
             },
@@ -241,6 +247,8 @@ impl Environment {
                     .map(|target| (target, set("GIT_TRACE2_PARENT_SID"))),
                 stands_in: false,
             },
+            source_date_epoch: variable("SOURCE_DATE_EPOCH"),
+            is_stable: false,
         })
     }
 
@@ -298,6 +306,30 @@ impl Environment {
             pathspecs: self.pathspecs.clone(),
             no_lazy_fetch: self.no_lazy_fetch,
             sluice: SluiceVariables::default(),
+            source_date_epoch: None,
+            is_stable: self.is_stable,
+        }
+    }
+
+    /// The environment of a run whose archive depends on no setting. Which repository is meant, and who trusts it, stays.
+    pub fn stable(self) -> Self {
+        let replace = OsStr::new(NO_REPLACE);
+        let given = self.location.variables.iter().flat_map(|it| it.iter());
+        let others = given.filter(|(name, _)| name != replace).cloned();
+        let without_replacements = (replace.to_owned(), Some("1".into()));
+        Self {
+            location: GitLocation {
+                variables: Some(others.chain([without_replacements]).collect()),
+                ..self.location
+            },
+            contents: ContentVariables {
+                no_replace_objects: true,
+                ..self.contents
+            },
+            attributes: AttributeVariables::default(),
+            pathspecs: PathspecVariables::default(),
+            is_stable: true,
+            ..self
         }
     }
 

@@ -23,6 +23,8 @@ pub struct ArchivedRepository {
     pub command_context: CommandContext,
     /// Files above this many bytes are not converted.
     pub big_file: u64,
+    /// Whether the parents of commits are those that their contents name.
+    pub has_plain_parents: bool,
 }
 
 impl ArchivedRepository {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// All keys of git-sluice.
-pub const KEYS: [&str; 9] = [
+pub const KEYS: [&str; 10] = [
     "sluice.cache",
     "sluice.cacheAge",
     "sluice.cacheAlways",
@@ -25,6 +25,7 @@ pub const KEYS: [&str; 9] = [
     "sluice.cacheWait",
     "sluice.gzipCompat",
     "sluice.log",
+    "sluice.stable",
 ];
 
 /// The configuration of a repository, as git-sluice reads its own keys.
@@ -32,6 +33,16 @@ pub const KEYS: [&str; 9] = [
 pub(super) struct Config<'r> {
     pub(super) repository: &'r Repository,
     pub(super) environment: &'r Environment,
+}
+
+/// Whether `repository` promises bytes that never change (`sluice.stable`).
+/// A bad value ends no run of somebody who asked git.
+pub fn is_stable(repository: &Repository, environment: &Environment) -> Result<bool> {
+    const KEY: &str = "sluice.stable";
+    if environment.is_for_git() {
+        return Ok(repository.config.is_true(KEY));
+    }
+    Ok(repository.config.boolean(KEY)?.unwrap_or(false))
 }
 
 /// The absolute `path` that the variable or the key `name` has, or an empty one, which switches off. A relative path would be

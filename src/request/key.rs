@@ -98,6 +98,8 @@ impl KeyInputs<'_> {
             sharing: _,
             run: _,
             output: _,
+            // Decides whether there is an archive.
+            fail_if_varies: _,
             // Obstacles.
             verbosity: _,
             has_manifest: _,
@@ -171,18 +173,28 @@ impl KeyInputs<'_> {
     /// What the archive, or the messages about it, depend on in addition to the key.
     fn obstacle(&self) -> Option<&'static str> {
         let args = self.view.args;
-        let is_dated =
-            self.content.archived().treeish.commit.is_some() || args.content.mtime.is_some();
-        if !is_dated {
-            Some("the time of a tree is that of the request")
-        } else if self.reads_work_tree() {
-            Some("attributes come from the work tree")
+        if let Some(variation) = self.variation() {
+            Some(variation)
         } else if args.verbosity.is_verbose() {
             Some("names are told on standard error")
         } else if self.content.delta.is_some() && self.view.filters.enters_submodules() {
             Some("changes in submodules are archived")
         } else if args.has_manifest {
             Some("a manifest is written")
+        } else {
+            None
+        }
+    }
+
+    /// What the archive depends on besides the tree-ish, the options and the settings. Files may depend on more.
+    pub(super) fn variation(&self) -> Option<&'static str> {
+        let is_dated = self.content.archived().treeish.commit.is_some()
+            || self.view.args.content.mtime.is_some()
+            || self.view.environment.is_stable;
+        if !is_dated {
+            Some("the time of a tree is that of the request")
+        } else if self.reads_work_tree() {
+            Some("attributes come from the work tree")
         } else {
             None
         }
@@ -211,6 +223,8 @@ impl<'a> Reading<'a> {
             // A conversion whose command is told more than the key withdraws `Shareable`.
             command_context: _,
             big_file,
+            // Decides nothing that git does not say.
+            has_plain_parents: _,
         } = repository;
         let PlannedTree {
             // That of the tree-ish.
@@ -327,6 +341,9 @@ impl ViewBuilder<'_> {
             pathspec_file_nul: _,
             // An obstacle, or in the rules of the tree.
             worktree_attributes: _,
+            // In the settings, the time and the umask.
+            stable: _,
+            umask: _,
         } = &self.args.content;
         let prefix = prefix.as_deref().unwrap_or_default();
         encoder.bytes("prefix", prefix.as_bytes());

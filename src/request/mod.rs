@@ -23,7 +23,7 @@ mod view_builder;
 
 pub use archived::ArchivedRepository;
 pub use budget::Budget;
-pub use configuration::KEYS;
+pub use configuration::{KEYS, is_stable};
 pub use delta::Delta;
 pub use gzip::{KEY as GZIP_KEY, check as check_gzip};
 pub use profile::options as profile_options;

@@ -50,7 +50,7 @@ use crate::{
             Repository, attr_source, date,
             promisor::FetchAccount,
             promisors::{self, Fetched, Lazy, Promisors},
-            settings,
+            settings::{self, Umask},
             treeish::{self, Treeish},
         },
         tree::{TreeRules, directory_at},
@@ -256,6 +256,9 @@ impl<'a> Inputs<'a> {
             content: &mut content,
             view: &view,
         };
+        if let Some(reason) = decisive.variation().filter(|_| args.fail_if_varies) {
+            return Err(Error::varies("the archive may vary").caused_by(reason));
+        }
         let key = if cache.is_some() || self.asks_for_key() {
             decisive.key()
         } else {
@@ -349,7 +352,7 @@ impl<'a> Inputs<'a> {
         let naming = repositories[0].tree.view.naming.clone();
         // It has found objects already, and knows of those that the system refused.
         repositories[0].tree.reader = reader;
-        let times = times(format, treeish.time)?;
+        let times = times(format, treeish.time, self.environment.is_stable)?;
         let directory = self.environment.directory();
         let extras = args.content.extras.iter();
         let extras = extras.map(|extra| planned(extra, directory, below));
@@ -366,7 +369,10 @@ impl<'a> Inputs<'a> {
             filters: None,
             extras: extras.collect(),
             times,
-            umask: repository.settings.umask,
+            umask: args
+                .content
+                .umask
+                .map_or(repository.settings.umask, Umask::Bits),
         })
     }
 }
@@ -429,8 +435,13 @@ impl<'a> Inputs<'a> {
             treeish.reference = treeish::known_reference(full_name);
         }
         filters.warn_of_pointers(name, &treeish, diagnostics);
-        if let Some(time) = &self.args.content.mtime {
-            treeish.time = date::mtime(time)?;
+        match &self.args.content.mtime {
+            Some(time) if self.environment.is_stable => treeish.time = date::fixed_mtime(time)?,
+            Some(time) => treeish.time = date::mtime(time)?,
+            None if self.environment.is_stable && treeish.commit.is_none() => {
+                treeish.time = clock::of_tree(self.environment.source_date_epoch.as_deref())?;
+            }
+            None => {}
         }
         Ok(treeish)
     }
@@ -500,6 +511,9 @@ impl<'a> Inputs<'a> {
             };
             attributes.modes_of = Some(directory.clone());
             attributes.source = attr_source::of_work_tree(directory, repository.is_bare);
+        }
+        if self.environment.is_stable {
+            return Ok(attributes);
         }
         match attr_source::named(repository, reader, self.environment)? {
             // As in git, the tree has to exist even where it is not used, but only once something is looked up.
@@ -586,11 +600,11 @@ fn has_entries_at(tree: ObjectId, below: &BString, reader: &mut Reader) -> bool 
     }
 }
 
-/// The archive's time as zip tells it; only a zip needs the local time.
-fn times(format: &NamedFormat, seconds: u64) -> Result<Times> {
+/// The archive's time as zip tells it; only a zip needs the local time, which is UTC if `in_utc`.
+fn times(format: &NamedFormat, seconds: u64, in_utc: bool) -> Result<Times> {
     Ok(Times {
         dos: if format.is_zip() {
-            clock::dos(seconds)?
+            clock::dos(seconds, in_utc)?
         } else {
             [0; 2]
         },

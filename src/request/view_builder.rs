@@ -183,6 +183,7 @@ impl ViewBuilder<'_> {
             treeish: treeish.clone(),
             command_context: command_context(repository, self.below.clone()),
             big_file: repository.settings.big_file,
+            has_plain_parents: repository.has_plain_parents(),
         }
     }
 }

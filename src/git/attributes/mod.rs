@@ -135,6 +135,19 @@ impl AttributeSettings {
         Ok(self.outside.get_or_init(|| files))
     }
 
+    /// The settings without a configuration: no file outside of the tree counts.
+    pub fn unconfigured(&self) -> Self {
+        let info = OutsideFile {
+            name: BString::default(),
+            content: FileContent::default(),
+        };
+        Self {
+            top: self.top.clone(),
+            outside: Arc::new(OnceLock::from(vec![info])),
+            ..Self::default()
+        }
+    }
+
     fn read(&self, path: &Path) -> Result<OutsideFile> {
         let name = path.strip_prefix(&self.top).unwrap_or(path);
         let name = name.as_os_str().as_bytes().as_bstr();

@@ -93,6 +93,14 @@ impl Config {
         self.variables.iter()
     }
 
+    /// The configuration without the variables that `is_kept` refuses.
+    pub fn filtered(&self, is_kept: impl Fn(&Variable) -> bool) -> Self {
+        let mut filtered = Self::default();
+        let kept = self.variables().filter(|variable| is_kept(variable));
+        kept.cloned().for_each(|variable| filtered.push(variable));
+        filtered
+    }
+
     /// The variables of `section`, given in lower case: subsection, last part of the name, value.
     pub fn section(
         &self,

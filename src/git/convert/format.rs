@@ -313,7 +313,7 @@ fn reads_head(placeholder: &[u8]) -> bool {
 
 /// Whether git expands `placeholder` by more than the commit: refs, notes, a mailmap, keys, the time of day, the depth of
 /// a shallow clone, or the number of objects, which decides how long a short id is.
-fn varies(placeholder: &[u8]) -> bool {
+pub(super) fn varies(placeholder: &[u8]) -> bool {
     match placeholder {
         [
             b'h' | b't' | b'p' | b'P' | b'd' | b'D' | b'N' | b'G' | b'S',

@@ -21,6 +21,7 @@ mod process;
 mod shareable;
 mod smudge;
 mod substitute;
+mod varying;
 
 use std::{
     borrow::Cow,
@@ -50,6 +51,7 @@ use process::Processes;
 pub use shareable::Shareable;
 use smudge::smudge;
 use substitute::Substitution;
+pub use varying::varying_placeholder;
 
 /// The conversions of a file's content, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

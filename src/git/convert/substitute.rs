@@ -247,9 +247,9 @@ fn refused(output: Option<&Output>) -> Error {
 }
 
 /// The formats in a content, each with the text in front of it.
-struct Found<'a> {
+pub(super) struct Found<'a> {
     /// What follows the last one.
-    rest: &'a [u8],
+    pub(super) rest: &'a [u8],
 }
 
 impl<'a> Iterator for Found<'a> {

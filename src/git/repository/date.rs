@@ -25,6 +25,26 @@ pub fn mtime(value: &OsStr) -> Result<u64> {
     }
 }
 
+/// The time of `--mtime` if it is the same on every machine and every day; refuses a time without a day, a time of day or a
+/// zone, and anything that git takes for the present.
+pub fn fixed_mtime(value: &OsStr) -> Result<u64> {
+    if let Some(time) = value.to_str().and_then(exact) {
+        return Ok(time);
+    }
+    // Two days, two times of day and two zones.
+    let answers = [("86400", "UTC0"), ("1000000000", "XXX-5:45")]
+        .map(|(now, zone)| [("GIT_TEST_DATE_NOW", now), ("TZ", zone)])
+        .map(|surroundings| ask_git_in(value, &surroundings));
+    let [one, other] = answers;
+    let (one, other) = (one?, other?);
+    if one == other {
+        return Ok(one);
+    }
+    let refused = format_bytes("'{}' is not the same time everywhere", &[value.as_bytes()]);
+    Err(Error::fatal(refused)
+        .hinted("give a date, a time and a zone, such as 2005-04-07T22:13:13Z"))
+}
+
 /// The seconds that `text` is, if git takes it for nothing else.
 fn exact(text: &str) -> Option<u64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -33,9 +53,19 @@ fn exact(text: &str) -> Option<u64> {
 }
 
 fn ask_git(value: &OsStr) -> Result<u64> {
+    ask_git_in(value, &[])
+}
+
+/// What git reads `value` as, with these variables of its environment.
+fn ask_git_in(value: &OsStr, surroundings: &[(&str, &str)]) -> Result<u64> {
+    let given = |(name, text): &(&str, &str)| (name.into(), Some(text.into()));
+    let location = GitLocation {
+        variables: Some(surroundings.iter().map(given).collect()),
+        ..GitLocation::default()
+    };
     let mut since = OsString::from("--since=");
     since.push(value);
-    let answer = program::ask(&GitLocation::default(), &[OsStr::new("rev-parse"), &since]);
+    let answer = program::ask(&location, &[OsStr::new("rev-parse"), &since]);
     answer
         .as_ref()
         .and_then(|output| output.stdout.trim_end().strip_prefix(b"--max-age="))

@@ -37,15 +37,26 @@ use gix::{bstr::BString, hash::Kind};
 use crate::{
     base::error::Result,
     git::{
-        config::Config,
+        config::{Config, Variable},
         environment::Environment,
-        odb::{self, Odb},
+        odb::{self, Odb, Replacements},
         program::{self, GitLocation},
         refs::Refs,
     },
 };
 use settings::RepositorySettings;
 use shallow::Shallow;
+
+/// The sections of the configuration that change no byte of an archive.
+const KEPT: [&str; 7] = [
+    "extensions",
+    "lfs",
+    "remote",
+    "sluice",
+    "submodule",
+    "uploadarchive",
+    "url",
+];
 
 /// An open repository. Clones share what is open.
 #[derive(Clone)]
@@ -96,9 +107,10 @@ impl Repository {
             Ok(objects) => objects,
             Err(error) => return Ok(Err(error)),
         };
+        let stable = environment.is_stable;
         let found = opened.found;
         let is_bare = found.work_tree.is_none() && found.format.is_bare != Some(false);
-        Ok(Ok(Self {
+        let repository = Self {
             settings,
             objects,
             is_bare,
@@ -113,7 +125,31 @@ impl Repository {
             prefix: found.prefix,
             location: environment.location.clone(),
             kept_odb: None,
+        };
+        Ok(Ok(if stable {
+            repository.unconfigured()
+        } else {
+            repository
         }))
+    }
+
+    /// The repository without the settings, files and refs that change the bytes of an archive of a commit.
+    pub fn unconfigured(self) -> Self {
+        let decides_nothing = |variable: &Variable| {
+            KEPT.iter()
+                .any(|section| variable.in_section(section).is_some())
+                && variable.key != "sluice.gzipcompat"
+        };
+        Self {
+            config: Arc::new(self.config.filtered(decides_nothing)),
+            settings: self.settings.unconfigured(),
+            objects: odb::Config {
+                replacements: Replacements::default(),
+                ..self.objects
+            },
+            kept_odb: None,
+            ..self
+        }
     }
 
     /// The hash function of object ids.
@@ -127,7 +163,7 @@ impl Repository {
     }
 
     /// Whether the parents of a commit are those that its content names.
-    fn has_plain_parents(&self) -> bool {
+    pub fn has_plain_parents(&self) -> bool {
         !self.is_shallow() && !self.graft_file.exists()
     }
 

@@ -129,6 +129,18 @@ impl RepositorySettings {
     }
 }
 
+impl RepositorySettings {
+    /// The settings without a configuration, as far as they decide the bytes of an archive.
+    pub(super) fn unconfigured(&self) -> Self {
+        Self {
+            umask: Umask::Bits(DEFAULT_UMASK),
+            big_file: DEFAULT_BIG_FILE,
+            attributes: self.attributes.unconfigured(),
+            ..self.clone()
+        }
+    }
+}
+
 /// The attribute file of the user. A relative path counts from the directory in which git runs.
 fn user_attributes(
     config: &Config,

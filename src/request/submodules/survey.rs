@@ -264,6 +264,7 @@ impl Survey<'_> {
             treeish,
             command_context: command_context(repository),
             big_file: repository.settings.big_file,
+            has_plain_parents: repository.has_plain_parents(),
             tree: PlannedTree {
                 tree,
                 view,

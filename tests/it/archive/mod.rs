@@ -17,4 +17,5 @@ pub(crate) mod readers;
 pub(crate) mod scale;
 pub(crate) mod seekable;
 pub(crate) mod sparse;
+pub(crate) mod stable;
 pub(crate) mod threads;

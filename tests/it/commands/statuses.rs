@@ -52,6 +52,7 @@ fn every_status() {
         (11, "apply --channel=../bucket/damaged ../new"),
         (11, "publish ../bucket/damaged HEAD"),
         (11, "prune ../bucket"),
+        (12, "--fail-if-varies HEAD^{tree}"),
         (128, "nothing"),
         (128, "ls nothing"),
         (128, "apply ../dir nothing"),

@@ -65,6 +65,7 @@ fn topics() {
         ("changes", &["--base", "--deletions", "--max-changed-ratio"]),
         ("cache", &["--cache", "--cache-age", "--cache-wait"]),
         ("http", &["--byte-range", "--if-none-match", "--if-range"]),
+        ("bytes", &["--stable", "--umask", "--gzip-compat"]),
         ("reports", &["--manifest", "--summary", "--fail-if-empty"]),
     ] {
         let text = assert_fits(&["help", topic], usize::MAX);

@@ -1,0 +1,266 @@
+//! `--stable`: bytes that are promised to stay, whatever the configuration, the machine and the version.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::support::{Repo, installed};
+
+/// SHA-256 of an archive and its options, one a line. This is promise 1: no change may touch a line.
+const SUMS: &str = include_str!("stable.sums");
+
+/// Time zones and umasks: neither changes a byte.
+const PLACES: [(&str, &str); 5] = [
+    ("UTC", "022"),
+    ("America/St_Johns", "077"),
+    ("Asia/Kathmandu", "002"),
+    ("Pacific/Chatham", "022"),
+    ("XXX+12:34", "000"),
+];
+
+/// The sums of the archives with the promised options, by options, as `repo` makes them.
+fn sums(repo: &Repo, zone: &str, umask: &str) -> BTreeMap<String, String> {
+    // The archive goes elsewhere, since the repository may be shared.
+    let directory = Repo::scratch();
+    let archive = directory.path().join("archive");
+    let archive = archive.display();
+    let run = |options: &String| {
+        let words = options.replace('*', "\\*");
+        format!(
+            "git-sluice --stable {words} >{archive} || exit; sha256sum <{archive}; echo '{options}'; "
+        )
+    };
+    let commands: String = promised().keys().map(run).collect();
+    let script = format!("umask {umask}; export TZ={zone}; {commands}");
+    let said = String::from_utf8(repo.shell(&script).success()).expect("sums are text");
+    let lines: Vec<_> = said.lines().collect();
+    let pairs = lines.chunks(2);
+    pairs
+        .map(|pair| {
+            (
+                pair[1].to_owned(),
+                pair[0].trim_end_matches("  -").to_owned(),
+            )
+        })
+        .collect()
+}
+
+fn promised() -> BTreeMap<String, String> {
+    let lines = SUMS.lines().filter_map(|line| line.split_once(' '));
+    lines
+        .map(|(sum, options)| (options.to_owned(), sum.to_owned()))
+        .collect()
+}
+
+#[track_caller]
+fn assert_promised(repo: &Repo, zone: &str, umask: &str) {
+    let found = sums(repo, zone, umask);
+    let promised = promised();
+    assert_eq!(found.len(), 40);
+    for (options, sum) in &found {
+        assert_eq!(promised.get(options), Some(sum), "{options} in {zone}");
+    }
+}
+
+#[test]
+fn bytes_stay_in_every_place() {
+    if !installed("sha256sum") {
+        return;
+    }
+    let repo = Repo::from("stable");
+    for (zone, umask) in PLACES {
+        assert_promised(&repo, zone, umask);
+    }
+}
+
+/// Everything that changes an archive without the option is set to something else.
+#[test]
+fn bytes_stay_in_a_hostile_repository() {
+    if !installed("sha256sum") {
+        return;
+    }
+    let repo = Repo::copy("stable");
+    let script = r#"
+        for git_dir in .git .git/modules/lib; do
+            mkdir -p $git_dir/info
+            echo '* -text -ident export-subst export-ignore' >$git_dir/info/attributes
+            for setting in tar.umask=0077 core.autocrlf=true core.eol=crlf core.bigFileThreshold=1 \
+                core.attributesFile="$PWD/../attributes" filter.x.smudge='tr a-z A-Z' core.abbrev=40 \
+                tar.tar.gz.command='cat' tar.tar.zst.command='cat' core.ignoreCase=true sluice.gzipCompat=gnu \
+                diff.default.binary=true i18n.logOutputEncoding=UTF-16 log.date=iso attr.tree=HEAD~; do
+                git --git-dir=$git_dir config "${setting%%=*}" "${setting#*=}"
+            done
+        done
+        echo '* filter=x working-tree-encoding=UTF-16' >../attributes
+        git replace "$(git rev-parse HEAD:numbers)" "$(echo other | git hash-object -w --stdin)"
+        git tag v1
+        git notes add -m note
+        git gc -q
+    "#;
+    let _ = repo.shell(script).success();
+    assert_promised(&repo, "Asia/Tokyo", "022");
+    let hostile = [
+        ("GIT_ATTR_SOURCE", "HEAD~"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "tar.umask"),
+        ("GIT_CONFIG_VALUE_0", "0777"),
+        ("LC_ALL", "C"),
+    ];
+    let repo = hostile
+        .iter()
+        .fold(repo, |repo, (name, value)| repo.env(name, value));
+    assert_promised(&repo, "UTC", "077");
+}
+
+/// The oracle: git without a configuration, in UTC.
+#[test]
+fn bytes_are_those_of_git_without_a_configuration() {
+    let repo = Repo::from("stable").env("TZ", "UTC");
+    for options in promised()
+        .keys()
+        .filter(|options| !options.contains("tar.zst"))
+    {
+        let words: Vec<_> = options.split(' ').map(String::from).collect();
+        let own = [
+            "--umask",
+            "--exclude",
+            "--submodules",
+            "--no-attributes",
+            "--max-size",
+            "--mtime",
+            "^{tree}",
+        ];
+        if own.iter().any(|word| options.contains(word)) {
+            continue;
+        }
+        let expected = repo.archive(&words).success();
+        let found = repo
+            .sluice([&["--stable".to_owned()], &words[..]].concat())
+            .success();
+        assert!(found == expected, "{options}");
+    }
+    let repo = repo.with(["-c", "tar.umask=0022"]);
+    let expected = repo.archive(["HEAD"]).success();
+    let found = Repo::from("stable")
+        .sluice(["--stable", "--umask=0022", "HEAD"])
+        .success();
+    assert!(found == expected);
+}
+
+#[test]
+fn threads_and_memory_change_nothing() {
+    let repo = Repo::from("stable");
+    for format in ["tar", "tar.gz", "zip", "tar.zst"] {
+        let format = format!("--format={format}");
+        let archive = |limits: &[&str]| {
+            let words = [&["--stable", &format], limits, &["HEAD"]].concat();
+            repo.sluice(words).success()
+        };
+        let expected = archive(&[]);
+        for limits in [&["-j1"][..], &["-j8"], &["-j2", "--memory=1m"]] {
+            assert!(archive(limits) == expected, "{format} {limits:?}");
+        }
+    }
+}
+
+/// A commit with a file that shows more, next to one that does not.
+fn varying() -> Repo {
+    let repo = Repo::init();
+    let script = r#"
+        printf 'b export-subst\nc filter=x\n' >.gitattributes
+        echo '$Format:%H %h$' >b
+        echo c >c
+        git add . && git commit -qm m
+        git config filter.x.smudge cat
+    "#;
+    let _ = repo.shell(script).success();
+    repo
+}
+
+#[test]
+fn what_may_vary_is_refused_before_the_first_byte() {
+    let repo = varying();
+    let refused = repo.sluice(["--fail-if-varies", "HEAD"]);
+    assert_eq!(refused.code(), 12);
+    assert!(refused.stdout.is_empty());
+    let words = "error: 'b' expands %h\n\
+                 error: 'c' is converted by the filter 'x'\n\
+                 fatal: the archive may vary in 2 files\n\
+                 hint: %H, %ad and %s show the commit alone\n";
+    assert_eq!(refused.messages(), words);
+    // No setting counts here, and so no filter.
+    let refused = repo.sluice(["--stable", "-o", "archive.tar", "HEAD"]);
+    assert_eq!(refused.code(), 12);
+    assert!(!refused.messages().contains("'c'"));
+    assert!(!repo.path().join("archive.tar").exists());
+    for words in [
+        &["--fail-if-varies", "HEAD", "c"][..],
+        &["--fail-if-varies", "HEAD^{tree}"],
+    ] {
+        assert_eq!(repo.sluice(words).code(), 12, "{words:?}");
+    }
+    for words in [&["--stable", "HEAD", "c"][..], &["--stable", "HEAD^{tree}"]] {
+        let _ = repo.sluice(words).success();
+    }
+    let bucket = repo.path().join("bucket/main");
+    let bucket = bucket.to_str().expect("text");
+    let publish = ["publish", "--create", "--fail-if-varies", bucket, "HEAD"];
+    assert_eq!(repo.sluice(publish).code(), 12);
+    let publish = ["publish", "--create", "--stable", bucket, "HEAD", "c"];
+    let _ = repo.sluice(publish).success();
+}
+
+#[test]
+fn times_are_the_same_everywhere() {
+    let repo = Repo::from("stable");
+    for time in [
+        "now",
+        "2024-05-06",
+        "0",
+        "bogus",
+        "yesterday",
+        "2024-05-06 10:00:00",
+    ] {
+        let refused = repo.sluice(["--stable", &format!("--mtime={time}"), "HEAD"]);
+        let words = format!("fatal: '{time}' is not the same time everywhere\n");
+        assert!(
+            refused.messages().starts_with(&words),
+            "{}",
+            refused.messages()
+        );
+        assert_eq!(refused.code(), 128);
+    }
+    let archive = |time: &str| {
+        repo.sluice(["--stable", &format!("--mtime={time}"), "HEAD"])
+            .success()
+    };
+    assert!(archive("1112911993") == archive("2005-04-07 22:13:13 +0000"));
+    let dated = repo.clone().env("SOURCE_DATE_EPOCH", "1112911993");
+    let tree = dated.sluice(["--stable", "HEAD^{tree}"]).success();
+    let typed = repo
+        .sluice(["--stable", "--mtime=1112911993", "HEAD^{tree}"])
+        .success();
+    assert!(tree == typed);
+    dated
+        .env("SOURCE_DATE_EPOCH", "soon")
+        .sluice(["--stable", "HEAD^{tree}"])
+        .assert_failure(128, "fatal: bad value 'soon' for 'SOURCE_DATE_EPOCH'\ncaused by: not a number of seconds since 1970\n");
+}
+
+/// A host switches it on for all its archives, in the configuration.
+#[test]
+fn hosts_promise_by_configuration() {
+    let repo = Repo::copy("stable");
+    let expected = repo.sluice(["--stable", "HEAD"]).success();
+    repo.git(["config", "sluice.stable", "true"]);
+    repo.git(["config", "tar.umask", "0077"]);
+    assert!(repo.sluice(["HEAD"]).success() == expected);
+    let served = repo.served(["--remote=.", "HEAD"]).success();
+    assert!(served == expected);
+    let _ = fs::create_dir(repo.path().join(".git/info"));
+    fs::write(
+        repo.path().join(".git/info/attributes"),
+        "* export-ignore\n",
+    )
+    .expect("ours");
+    assert!(repo.sluice(["HEAD"]).success() == expected);
+}
