@@ -57,6 +57,12 @@ pub struct ContentOptions {
     #[arg(long, value_name = "octal", value_parser = permissions, help_heading = BYTES)]
     pub umask: Option<u32>,
 
+    /// Archive this directory as if it were the root
+    ///
+    /// Names and paths on the command line count from the directory. Attribute files above it still apply.
+    #[arg(long, value_name = "dir", help_heading = BEYOND)]
+    pub relative: Option<OsString>,
+
     /// Archive only the paths in this file, one a line
     ///
     /// `-` is standard input.

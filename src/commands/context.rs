@@ -156,11 +156,18 @@ impl<'a> Context<'a> {
         if let Ok(repository) = &opened.repository {
             args.content.stable |= request::is_stable(repository, self.environment)?;
         }
+        let repository = match &args.content.relative {
+            Some(directory) => opened.repository.and_then(|it| it.seen_from(directory)),
+            None => opened.repository,
+        };
         if !args.content.stable {
-            return Ok(opened);
+            return Ok(Opened {
+                repository,
+                ..opened
+            });
         }
         args.fail_if_varies = true;
-        let repository = opened.repository.map(Repository::unconfigured);
+        let repository = repository.map(Repository::unconfigured);
         Ok(Opened {
             formats: match &repository {
                 Ok(repository) => self.formats(&repository.config, &repository.directory)?,

@@ -341,6 +341,8 @@ impl ViewBuilder<'_> {
             pathspec_file_nul: _,
             // An obstacle, or in the rules of the tree.
             worktree_attributes: _,
+            // Is what paths count from.
+            relative: _,
             // In the settings, the time and the umask.
             stable: _,
             umask: _,

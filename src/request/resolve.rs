@@ -247,6 +247,7 @@ impl<'a> Inputs<'a> {
         }
         let treeish = self.treeish(repository, &known.filters, &mut reader, diagnostics)?;
         known.filters.fit_access(&reader, treeish.tree)?;
+        self.fit_relative(known, treeish.tree, &mut reader)?;
         read_ahead_if_cold(&mut reader, treeish.tree, budget.read_ahead());
         let top = self.top(repository);
         let view = self.view_builder(known, (&top, treeish.tree), fetching, &mut reader)?;
@@ -444,6 +445,30 @@ impl<'a> Inputs<'a> {
             None => {}
         }
         Ok(treeish)
+    }
+
+    /// Refuses a `--relative` that is no directory of the `tree`, unless that is for somebody who may not know.
+    fn fit_relative(
+        self,
+        known: &Preflight<'_>,
+        tree: ObjectId,
+        reader: &mut Reader,
+    ) -> Result<()> {
+        let content = &self.args.content;
+        let (Some(directory), None) = (&content.relative, &known.filters.access) else {
+            return Ok(());
+        };
+        // What cannot be read is for the archive to report.
+        let found = directory_at(reader, tree, tree.kind(), &known.repository.prefix);
+        if !matches!(found, Ok(None)) {
+            return Ok(());
+        }
+        let name = content.treeish.as_deref().unwrap_or_default().as_bytes();
+        let values = [directory.as_bytes(), name];
+        Err(
+            Error::fatal(format_bytes("'{}' is no directory of '{}'", &values))
+                .hinted(format_bytes("'git ls-tree -d -r {}' lists them", &[name])),
+        )
     }
 
     /// `error` about `name`, with a hint if `name` is a range of commits or nearly a command. Clients and callers of git know

@@ -70,14 +70,18 @@ impl ViewBuilder<'_> {
     ) -> DeltaRules {
         let raw = self.filters.is_raw();
         let attributes = !raw && matches!(self.attributes.source, AttributeSource::Archived);
-        // In a sub-directory, git converts by attribute files that lie elsewhere in the tree.
-        let from_elsewhere = attributes && !self.below.is_empty() && old != new;
+        let from_elsewhere = attributes && self.converts_from_elsewhere() && old != new;
         DeltaRules {
             ignore_mode: self.args.delta.ignore_mode_changes,
             other_rules: from_elsewhere || self.filters.differ(reader, old, new),
             attributes,
             other_commit: !raw && other_commit,
         }
+    }
+
+    /// Whether git converts files by attribute files that lie elsewhere in the tree, as it does in a sub-directory.
+    fn converts_from_elsewhere(&self) -> bool {
+        !self.below.is_empty() && self.args.content.relative.is_none()
     }
 
     /// The selection and the filter of a tree.
@@ -97,13 +101,35 @@ impl ViewBuilder<'_> {
         let pathspecs = Pathspecs::parse(pathspecs, self.below.as_bstr(), self.top, magic)?;
         let pathspecs = pathspecs.unmatched(self.args.content.ignore_unmatch);
         let attributes = self.unless_raw(self.attributes.clone());
-        let selection = select(pathspecs, self.below, attributes, self.text)?;
+        let selection = self.selection(pathspecs, attributes)?;
         let filter = self.filters.filter(reader, treeish.tree, diagnostics)?;
         if filter.access.is_some() && treeish.commit.is_none() {
             return Err(Error::fatal("cannot apply access rules to a tree")
                 .caused_by("its paths may not begin at the root; name a commit"));
         }
         Ok((selection, filter))
+    }
+
+    /// The selection for the directory below the top, by `pathspecs`.
+    fn selection(&self, pathspecs: Pathspecs, attributes: AttributeSettings) -> Result<Selection> {
+        let demand = Demand {
+            text: self.text,
+            pathspecs: pathspecs.attributes().cloned().collect(),
+        };
+        let relative = Demand {
+            text: self.text,
+            ..Demand::default()
+        };
+        let relative = self
+            .converts_from_elsewhere()
+            .then(|| Attributes::new(attributes.clone(), relative));
+        Ok(Selection {
+            relative: relative.transpose()?,
+            below: self.below.clone(),
+            mount: Mount::default(),
+            attributes: Attributes::new(attributes, demand)?,
+            pathspecs: Arc::new(pathspecs),
+        })
     }
 
     /// The settings of attributes, unless all files keep their stored bytes.
@@ -186,29 +212,4 @@ impl ViewBuilder<'_> {
             has_plain_parents: repository.has_plain_parents(),
         }
     }
-}
-
-/// The selection for the directory `below` the top. `text` asks attributes to mark text files.
-fn select(
-    pathspecs: Pathspecs,
-    below: &BString,
-    attributes: AttributeSettings,
-    text: bool,
-) -> Result<Selection> {
-    let demand = Demand {
-        text,
-        pathspecs: pathspecs.attributes().cloned().collect(),
-    };
-    let relative = Demand {
-        text,
-        ..Demand::default()
-    };
-    let relative = (!below.is_empty()).then(|| Attributes::new(attributes.clone(), relative));
-    Ok(Selection {
-        relative: relative.transpose()?,
-        below: below.clone(),
-        mount: Mount::default(),
-        attributes: Attributes::new(attributes, demand)?,
-        pathspecs: Arc::new(pathspecs),
-    })
 }

@@ -30,12 +30,15 @@ mod shallow;
 pub mod submodules;
 pub mod treeish;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
 
-use gix::{bstr::BString, hash::Kind};
+use gix::{
+    bstr::{BString, ByteSlice},
+    hash::Kind,
+};
 
 use crate::{
-    base::error::Result,
+    base::error::{Error, Result, format_bytes},
     git::{
         config::{Config, Variable},
         environment::Environment,
@@ -150,6 +153,28 @@ impl Repository {
             kept_odb: None,
             ..self
         }
+    }
+
+    /// The repository seen from `directory` of the tree, which counts from the root, as if that were the current one.
+    pub fn seen_from(self, directory: &OsStr) -> Result<Self> {
+        let path = directory.as_bytes();
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        if path
+            .split_str("/")
+            .any(|part| matches!(part, b"" | b"." | b".."))
+        {
+            let refused = format_bytes(
+                "--relative='{}' is no directory of a tree",
+                &[directory.as_bytes()],
+            );
+            return Err(
+                Error::fatal(refused).hinted("it counts from the root, without '/' or './'")
+            );
+        }
+        Ok(Self {
+            prefix: [path, b"/"].concat().into(),
+            ..self
+        })
     }
 
     /// The hash function of object ids.

@@ -14,6 +14,7 @@ pub(crate) mod positions;
 pub(crate) mod random;
 pub(crate) mod range;
 pub(crate) mod readers;
+pub(crate) mod relative;
 pub(crate) mod scale;
 pub(crate) mod seekable;
 pub(crate) mod sparse;

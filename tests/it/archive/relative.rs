@@ -1,0 +1,121 @@
+//! `--relative`: a sub-directory as the root, wherever the command runs.
+
+use crate::support::Repo;
+
+/// A repository with a directory that rules from above apply to, and a bare clone of it.
+fn repositories() -> (Repo, Repo) {
+    let repo = Repo::init();
+    let script = r#"
+        mkdir -p dir/sub other
+        printf '*.id ident\n*.txt text\n/dir/*.txt eol=crlf\n/dir/secret export-ignore\nV export-subst\n' >.gitattributes
+        printf '$Id$\n' >dir/a.id; echo text >dir/b.txt; echo no >dir/secret; echo x >dir/sub/c; echo y >other/d
+        echo '$Format:%H$' >dir/V
+        git add . && git commit -qm one
+        echo two >>dir/sub/c; git rm -q dir/a.id; echo z >>other/d; git commit -qam two
+        git clone -q --bare . bare.git
+    "#;
+    let _ = repo.shell(script).success();
+    (repo.clone(), repo.at("bare.git"))
+}
+
+fn names(archive: Vec<u8>) -> Vec<String> {
+    let mut archive = tar::Archive::new(&archive[..]);
+    let entries = archive.entries().expect("a tar");
+    let name = |entry: std::io::Result<tar::Entry<_>>| {
+        String::from_utf8_lossy(&entry.expect("an entry").path_bytes()).into_owned()
+    };
+    let names = entries.map(name);
+    names.filter(|name| name != "pax_global_header").collect()
+}
+
+#[test]
+fn it_is_what_git_archives_in_the_directory() {
+    let (repo, bare) = repositories();
+    // In a sub-directory, git converts no file, because it looks for the attributes elsewhere.
+    let selected = ["sub", "*c", ":!sub/nothing", ":(exclude,top)other"];
+    for format in ["tar", "zip", "tar.gz"] {
+        let format = format!("--format={format}");
+        for options in [&[][..], &["--prefix=p/"], &["--prefix=p"]] {
+            let words = [options, &[&format], &["HEAD~"], &selected].concat();
+            let expected = repo.clone().at("dir").archive(&words).success();
+            for place in [&repo, &bare, &repo.clone().at("other")] {
+                let words = [&["--relative=dir"][..], &words].concat();
+                assert!(place.sluice(words).success() == expected, "{options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rules_from_above_apply() {
+    let (_, bare) = repositories();
+    let archive = bare.sluice(["--relative=dir/", "HEAD"]).success();
+    assert!(archive.windows(6).any(|bytes| bytes == b"text\r\n"));
+    let commit = bare.git(["rev-parse", "HEAD"]);
+    assert!(
+        archive
+            .windows(41)
+            .any(|bytes| bytes == format!("{commit}\n").as_bytes())
+    );
+    assert_eq!(names(archive), ["V", "b.txt", "sub/", "sub/c"]);
+}
+
+#[test]
+fn every_command_knows_it() {
+    let (repo, bare) = repositories();
+    let changes = bare
+        .sluice(["--relative=dir", "--base=HEAD~", "HEAD"])
+        .success();
+    assert_eq!(names(changes), ["V", "sub/", "sub/c"]);
+    let text = |words: &[&str]| String::from_utf8(bare.sluice(words).success()).expect("text");
+    assert!(text(&["ls", "--relative=dir", "HEAD"]).contains(" sub/c\n"));
+    assert_eq!(
+        text(&["explain", "--relative=dir", "HEAD", "secret"]),
+        "dir/secret: omitted: by the attribute export-ignore (.gitattributes:4)\n"
+    );
+    let bucket = repo.path().join("bucket/main");
+    let bucket = bucket.to_str().expect("text");
+    let _ = bare
+        .sluice(["publish", "--create", "--relative=dir", bucket, "HEAD"])
+        .success();
+    let channel = format!("--channel={bucket}");
+    let target = repo.path().join("target");
+    let target = target.to_str().expect("text");
+    let _ = repo.sluice(["apply", &channel, target]).success();
+    assert_eq!(
+        std::fs::read(repo.path().join("target/sub/c")).expect("applied"),
+        b"x\ntwo\n"
+    );
+}
+
+#[test]
+fn what_is_no_directory_is_refused() {
+    let (_, bare) = repositories();
+    for directory in ["nowhere", "dir/b.txt", "dir/sub/deeper"] {
+        bare.sluice([&format!("--relative={directory}"), "HEAD"]).assert_failure(
+            128,
+            &format!(
+                "fatal: '{directory}' is no directory of 'HEAD'\nhint: 'git ls-tree -d -r HEAD' lists them\n"
+            ),
+        );
+    }
+    for directory in ["", "/dir", "./dir", "dir/../other", "dir//sub"] {
+        bare.sluice([&format!("--relative={directory}"), "HEAD"]).assert_failure(
+            128,
+            &format!(
+                "fatal: --relative='{directory}' is no directory of a tree\nhint: it counts from the root, without '/' or './'\n"
+            ),
+        );
+    }
+    // Whether there is one is not for a reader who may not see it.
+    std::fs::write(bare.path().join("rules"), "other/**\n").expect("ours");
+    for directory in ["nowhere", "dir"] {
+        let words = [
+            &format!("--relative={directory}"),
+            "--access-rules=rules",
+            "HEAD",
+        ];
+        let archive = bare.sluice(words).success();
+        assert_eq!(names(archive), [""; 0]);
+    }
+}
