@@ -97,7 +97,7 @@ impl Shape {
         let mut tables = OptionTables::default();
         let (archive, extras) = RawArgs::new(&mut tables, words)
             .first_pass(|_| false)
-            .and_then(|words| words.second_pass(|_| Ok(false)))
+            .and_then(|words| words.second_pass(|_| Ok(Vec::new())))
             .expect("the bench knows the options");
         let args = archive.args(extras, None);
         let environment = Environment {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::{
     amount::permissions,
     extra::Extra,
-    names::{BEYOND, BYTES},
+    names::{BYTES, OF_GIT, PATHS},
 };
 
 /// The hidden option that carries the compression level to clap: the last of `-<number>`.
@@ -30,8 +30,14 @@ pub struct ContentOptions {
     #[arg(long = "add-file", value_name = "file")]
     pub _add_file: (),
 
+    /// Add all files below an untracked directory
+    ///
+    /// They go below the last --prefix, in the order of their names. Links stay links, and .git is left out.
+    #[arg(long = "add-directory", value_name = "dir", help_heading = PATHS)]
+    pub _add_directory: (),
+
     /// Add a file with this path and content
-    #[arg(long = "add-virtual-file", value_name = "path:content")]
+    #[arg(long = "add-virtual-file", help_heading = OF_GIT, value_name = "path:content")]
     pub _add_virtual_file: (),
 
     /// All extra files, in order
@@ -60,21 +66,21 @@ pub struct ContentOptions {
     /// Archive this directory as if it were the root
     ///
     /// Names and paths on the command line count from the directory. Attribute files above it still apply.
-    #[arg(long, value_name = "dir", help_heading = BEYOND)]
+    #[arg(long, value_name = "dir", help_heading = PATHS)]
     pub relative: Option<OsString>,
 
     /// Archive only the paths in this file, one a line
     ///
     /// `-` is standard input.
-    #[arg(long, value_name = "file", help_heading = BEYOND)]
+    #[arg(long, value_name = "file", help_heading = PATHS)]
     pub pathspec_from_file: Option<OsString>,
 
     /// Separate the paths in that file by NUL
-    #[arg(long, help_heading = BEYOND)]
+    #[arg(long, help_heading = PATHS)]
     pub pathspec_file_nul: bool,
 
     /// Accept paths that match no file
-    #[arg(long, help_heading = BEYOND)]
+    #[arg(long, help_heading = PATHS)]
     pub ignore_unmatch: bool,
 }
 

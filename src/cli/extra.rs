@@ -1,12 +1,8 @@
-//! Files that come from the command line: `--add-file` and `--add-virtual-file`.
+//! Files that come from the command line: `--add-file`, `--add-directory` and `--add-virtual-file`.
 //!
 //! Only what the words say; nobody opens a file here.
 
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-    path::PathBuf,
-};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use gix::{
     bstr::{BString, ByteSlice},
@@ -33,18 +29,37 @@ pub enum ExtraContent {
     File(PathBuf),
     /// Here.
     Virtual(BString),
+    /// The target of a symbolic link.
+    Link(BString),
+    /// None, of a directory.
+    Directory,
+}
+
+/// What the words name outside of the tree.
+#[derive(Clone, Copy, Debug)]
+pub enum Untracked<'w> {
+    /// A file.
+    File(&'w OsStr),
+    /// A directory, of which everything below is meant.
+    Directory(&'w OsStr),
 }
 
 impl Extra {
-    /// `--add-file=<path>` while `prefix` is in force: the name is the last part of the path.
-    pub(super) fn file(prefix: &OsStr, path: OsString, executable: bool) -> Self {
+    /// The file at `path`. Its name is the last part of the path.
+    pub fn file(path: &OsStr, executable: bool) -> Self {
         let base = path.as_bytes().rsplit(|&byte| byte == b'/').next();
         Self {
-            name: [prefix.as_bytes(), base.unwrap_or_default()]
-                .concat()
-                .into(),
+            name: base.unwrap_or_default().into(),
             content: ExtraContent::File(path.into()),
             executable,
+        }
+    }
+
+    /// The same while `prefix` is in force.
+    pub(super) fn below(self, prefix: &OsStr) -> Self {
+        Self {
+            name: [prefix.as_bytes(), &self.name].concat().into(),
+            ..self
         }
     }
 

@@ -39,7 +39,7 @@ pub use commands::{
 pub use completions::completions;
 pub use content::{ContentOptions, Encoding, GzipCompat, LevelOption};
 pub use delta::{Deletions, Delta};
-pub use extra::{Extra, ExtraContent};
+pub use extra::{Extra, ExtraContent, Untracked};
 pub use filters::{
     BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Profile,
     SubmoduleMapping, Submodules, Symlinks,

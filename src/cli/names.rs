@@ -11,3 +11,5 @@ pub(super) const BEYOND: &str = "Beyond git archive";
 
 /// The heading of the options that choose among bytes of the same files.
 pub(super) const BYTES: &str = "The same bytes";
+/// The heading of the options that choose and add files by path.
+pub(super) const PATHS: &str = "Paths";

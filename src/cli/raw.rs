@@ -17,7 +17,7 @@ use super::{
     candidates::{self, Candidates},
     commands::{Archive, CommandName},
     content::LEVEL,
-    extra::Extra,
+    extra::{Extra, Untracked},
     grammar::{Item, Opt, Question, Scanner, Speaker, Taken},
     help, sharing,
 };
@@ -183,11 +183,10 @@ impl<'t> RawArgs<'t> {
         Ok(archive)
     }
 
-    /// Reads the options of a command, and the extra files; `examine` says whether such a file is executable, or what is wrong
-    /// with it.
+    /// Reads the options of a command, and the extra files; `find` looks at what the words name, or says what is wrong with it.
     pub fn parse<T: FromArgMatches>(
         self,
-        examine: impl Fn(&OsStr) -> Result<bool>,
+        find: impl Fn(Untracked<'_>) -> Result<Vec<Extra>>,
     ) -> Result<(T, Vec<Extra>), CliError> {
         let OptionTable {
             name,
@@ -197,7 +196,7 @@ impl<'t> RawArgs<'t> {
         } = self.table;
         let speaker = Speaker::Command(*name);
         let scanner = Scanner::of_all(options, speaker, self.words).with_level(*takes_level);
-        let given = read(scanner, examine)?;
+        let given = read(scanner, find)?;
         given.parse(command, speaker)
     }
 
@@ -213,7 +212,7 @@ impl<'t> RawArgs<'t> {
 
     /// Reads the options of a command that takes no extra files.
     pub fn options<T: FromArgMatches>(self) -> Result<T, CliError> {
-        let (options, _) = self.parse(|_| Ok(false))?;
+        let (options, _) = self.parse(|_| Ok(Vec::new()))?;
         Ok(options)
     }
 }
@@ -289,11 +288,11 @@ impl ArchiveWords<'_> {
         Ok(words)
     }
 
-    /// Reads the rest; `examine` says whether an extra file is executable, or what is wrong with it. A client cannot use the
+    /// Reads the rest; `find` looks at the extra files that the words name, or says what is wrong with them. A client cannot use the
     /// options of git-sluice, since they may read files or take any amount of memory.
     pub fn second_pass(
         self,
-        examine: impl Fn(&OsStr) -> Result<bool>,
+        find: impl Fn(Untracked<'_>) -> Result<Vec<Extra>>,
     ) -> Result<(Archive, Vec<Extra>), CliError> {
         let OptionTable {
             command,
@@ -308,7 +307,7 @@ impl ArchiveWords<'_> {
             (Speaker::Command(CommandName::Archive), (&*options).into())
         };
         let scanner = Scanner::of_all(&options, speaker, self.rest).with_level(*takes_level);
-        let mut given = read(scanner, examine)?;
+        let mut given = read(scanner, find)?;
         given.refuse_late()?;
         given.taken.splice(0..0, self.taken);
         given.parse(command, speaker)
@@ -330,7 +329,7 @@ struct ParsedOptions<'t> {
 /// Reads all words of `scanner`.
 fn read<'t>(
     mut scanner: Scanner<'t>,
-    examine: impl Fn(&OsStr) -> Result<bool>,
+    find: impl Fn(Untracked<'_>) -> Result<Vec<Extra>>,
 ) -> Result<ParsedOptions<'t>, CliError> {
     let mut given = ParsedOptions::default();
     for item in scanner.by_ref() {
@@ -339,12 +338,13 @@ fn read<'t>(
                 return Err(CliError::Answer(help::answer(question, command)));
             }
             Item::Set("add-file", Some(file)) => {
-                let executable = examine(&file)?;
-                let extra = Extra::file(given.prefix(), file, executable);
-                given.extras.push(extra);
+                given.add(find(Untracked::File(&file))?);
+            }
+            Item::Set("add-directory", Some(directory)) => {
+                given.add(find(Untracked::Directory(&directory))?);
             }
             Item::Set("add-virtual-file", Some(text)) => given.extras.push(Extra::of_text(&text)?),
-            Item::Unset("add-file" | "add-virtual-file") => given.extras.clear(),
+            Item::Unset("add-file" | "add-directory" | "add-virtual-file") => given.extras.clear(),
             Item::Set(name, value) => given.options.push((name, value)),
             Item::Unset(name) => given.options.retain(|(other, _)| *other != name),
             Item::Level(level) => given.level = Some(level),
@@ -358,6 +358,13 @@ fn read<'t>(
 impl ParsedOptions<'_> {
     fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(other, _)| *other == name)
+    }
+
+    /// Adds files outside of the tree, below the prefix in force at this point.
+    fn add(&mut self, found: Vec<Extra>) {
+        let prefix = self.prefix().to_owned();
+        let named = found.into_iter().map(|extra| extra.below(&prefix));
+        self.extras.extend(named);
     }
 
     /// The prefix in force at this point.
@@ -563,7 +570,7 @@ fn refused_value(error: &clap::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::{CliError, OptionTables, RawArgs};
-    use crate::cli::{Archive, CommandName, Extra};
+    use crate::cli::{Archive, CommandName, Extra, Untracked};
     use clap::ValueEnum;
     use std::ffi::{OsStr, OsString};
 
@@ -580,7 +587,16 @@ mod tests {
         let mut tables = OptionTables::default();
         let parsed = RawArgs::new(&mut tables, words)
             .first_pass(|_| true)
-            .and_then(|words| words.second_pass(|_| Ok(false)));
+            .and_then(|words| {
+                words.second_pass(|untracked| {
+                    Ok(match untracked {
+                        Untracked::File(file) => vec![Extra::file(file, false)],
+                        Untracked::Directory(_) => {
+                            ["a", "b"].map(|it| Extra::file(it.as_ref(), false)).into()
+                        }
+                    })
+                })
+            });
         parsed.map_err(|error| match error {
             CliError::Answer(answer) => answer,
             CliError::Fatal(error) => {
@@ -700,6 +716,10 @@ mod tests {
         let line =
             "--add-file=x/f --prefix=p/ --add-file g --add-virt=v:t --no-prefix --add-f=h HEAD";
         assert_eq!(names(line), "f p/g v h");
+        assert_eq!(
+            names("--prefix=p/ --add-dir=d --add-file=f HEAD"),
+            "p/a p/b p/f"
+        );
         assert_eq!(names("--add-file=f --no-add-v --add-v=v:t HEAD"), "v");
         assert_eq!(names("--add-file=f --add-v=v:t --no-add-file HEAD"), "");
     }

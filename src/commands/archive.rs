@@ -45,7 +45,7 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
         }
         None => (context.output)()?,
     };
-    let (options, extras) = words.second_pass(|file| context.examine(file, &opened.repository))?;
+    let (options, extras) = words.second_pass(|word| context.extras(word, &opened.repository))?;
     if context.access == Access::Remote && !extras.is_empty() {
         let refused = "options '--add-file' and '--remote' cannot be used together";
         return Err(Error::fatal(refused).into());

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     io::{BufReader, Read, Write},
     os::unix::ffi::OsStringExt,
     path::Path,
@@ -17,7 +17,7 @@ use crate::{
         error::{Error, Result},
         working_directory::WorkingDirectory,
     },
-    cli::{Args, CliError, Extra, ProgressOptions, RawArgs, pathspecs_from},
+    cli::{Args, CliError, Extra, ProgressOptions, RawArgs, Untracked, pathspecs_from},
     directory::{
         bucket::{self, BucketUrl},
         channels,
@@ -115,13 +115,22 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Says whether the extra file `name` is executable, or what is wrong with it.
-    pub(super) fn examine(&self, name: &OsStr, repository: &Result<Repository>) -> Result<bool> {
+    /// Finds the extra files that a word names, or says what is wrong with them.
+    pub(super) fn extras(
+        &self,
+        word: Untracked<'_>,
+        repository: &Result<Repository>,
+    ) -> Result<Vec<Extra>> {
+        let name = match word {
+            Untracked::Directory(name) => return extra_file::below(&self.directory().file(name)),
+            Untracked::File(name) => name,
+        };
         let below = match repository {
             Ok(repository) => repository.prefix.as_bstr(),
             Err(_) => BStr::new(""),
         };
-        extra_file::examine(&self.directory().file(name), below)
+        let executable = extra_file::examine(&self.directory().file(name), below)?;
+        Ok(vec![Extra::file(name, executable)])
     }
 
     /// The inputs of a request for a `purpose`.
@@ -207,7 +216,7 @@ impl<'a> Context<'a> {
     ) -> Result<(T, Question<'a>), CliError> {
         let opened = self.open()?;
         let destination = (self.output)()?;
-        let (options, extras) = words.parse(|file| self.examine(file, &opened.repository))?;
+        let (options, extras) = words.parse(|word| self.extras(word, &opened.repository))?;
         let mut args = args(&options, extras);
         let opened = self.adjust(&mut args, opened)?;
         let question = Question {

@@ -86,7 +86,9 @@ impl WindowBuilder {
     pub fn push_extra(&mut self, hash: HashKind, number: u32, extra: &Extra, text: Option<bool>) {
         let mode = match extra.kind {
             MemberKind::Executable => Mode::Executable,
-            _ => Mode::File,
+            MemberKind::Symlink => Mode::Symlink,
+            MemberKind::Directory => Mode::Directory,
+            MemberKind::File => Mode::File,
         };
         let name = [&extra.name[..]];
         let mut item = Item::new(&name, mode, extra::id(hash, number));

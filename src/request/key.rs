@@ -45,7 +45,7 @@ use crate::{
 const ENCODING: u64 = 4;
 /// Changes whenever the same filters select other files, or make other bytes of them.
 const FILES_ENCODING: u64 = 3;
-/// The most bytes of an extra file that are read for the key.
+/// The most bytes of extra files that are read for the key.
 const MAX_EXTRA: u64 = 1 << 20;
 
 /// A content, and the options and settings that it follows from.
@@ -336,6 +336,7 @@ impl ViewBuilder<'_> {
             mtime: _,
             extras: _,
             _add_file: (),
+            _add_directory: (),
             _add_virtual_file: (),
             pathspec_from_file: _,
             pathspec_file_nul: _,
@@ -522,22 +523,24 @@ fn add_rules(rules: TreeRules, encoder: &mut Encoder) {
 }
 
 fn add_extras(extras: &mut [Extra], encoder: &mut Encoder) -> Result<(), String> {
+    let mut left = MAX_EXTRA;
     for extra in extras {
         encoder.debug("extra kind", &extra.kind);
         encoder.bytes("extra name", &extra.name);
-        encoder.bytes("extra content", loaded(extra)?);
+        let content = loaded(extra, left)?;
+        left = left.saturating_sub(content.len() as u64);
+        encoder.bytes("extra content", content);
     }
     Ok(())
 }
 
-/// The content of `extra`, which is read into memory if it is a small file.
-fn loaded(extra: &mut Extra) -> Result<&[u8], String> {
+/// The content of `extra`, which is read into memory if it is a file of at most `max` bytes.
+fn loaded(extra: &mut Extra, max: u64) -> Result<&[u8], String> {
     if let ExtraSource::File { path, .. } = &extra.content {
         let mut bytes = Vec::new();
-        let read =
-            File::open(path).and_then(|file| file.take(MAX_EXTRA + 1).read_to_end(&mut bytes));
-        if read.is_err() || bytes.len() as u64 > MAX_EXTRA {
-            return Err("an extra file is large, or cannot be read".to_owned());
+        let read = File::open(path).and_then(|file| file.take(max + 1).read_to_end(&mut bytes));
+        if read.is_err() || bytes.len() as u64 > max {
+            return Err("extra files are large, or cannot be read".to_owned());
         }
         extra.content = ExtraSource::Bytes(bytes);
     }

@@ -648,10 +648,11 @@ fn git_directory(cwd: &Path, found: &Path) -> PathBuf {
 
 /// An extra file as it is planned, given in `directory`, which is the directory `below` of the work tree.
 fn planned(extra: &cli::Extra, directory: &WorkingDirectory, below: &BString) -> Extra {
-    let kind = if extra.executable {
-        MemberKind::Executable
-    } else {
-        MemberKind::File
+    let kind = match extra.content {
+        ExtraContent::Link(_) => MemberKind::Symlink,
+        ExtraContent::Directory => MemberKind::Directory,
+        _ if extra.executable => MemberKind::Executable,
+        _ => MemberKind::File,
     };
     let from_top = |path: &[u8]| {
         if path.starts_with(b"/") {
@@ -667,6 +668,8 @@ fn planned(extra: &cli::Extra, directory: &WorkingDirectory, below: &BString) ->
             let path = directory.file(path).path;
             (extra.name.clone(), ExtraSource::File { path, shown })
         }
+        ExtraContent::Link(target) => (extra.name.clone(), ExtraSource::Bytes(target.to_vec())),
+        ExtraContent::Directory => (extra.name.clone(), ExtraSource::Bytes(Vec::new())),
     };
     Extra {
         name,

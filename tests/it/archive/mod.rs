@@ -1,5 +1,6 @@
 //! The archive: its bytes, its formats, its limits, and damage.
 
+pub(crate) mod add_directory;
 pub(crate) mod circles;
 pub(crate) mod cold;
 pub(crate) mod errors;

@@ -65,6 +65,10 @@ fn topics() {
         ("changes", &["--base", "--deletions", "--max-changed-ratio"]),
         ("cache", &["--cache", "--cache-age", "--cache-wait"]),
         ("http", &["--byte-range", "--if-none-match", "--if-range"]),
+        (
+            "paths",
+            &["--relative", "--pathspec-from-file", "--add-directory"],
+        ),
         ("bytes", &["--stable", "--umask", "--gzip-compat"]),
         ("reports", &["--manifest", "--summary", "--fail-if-empty"]),
     ] {
@@ -83,7 +87,10 @@ fn topics() {
         );
     }
     let refused = Repo::scratch().sluice(["help", "filtres"]);
-    refused.assert_refused(129, &["error: ", "filters", "changes", "cache", "http"]);
+    refused.assert_refused(
+        129,
+        &["error: ", "paths", "filters", "changes", "cache", "http"],
+    );
 }
 
 /// A page for the program, and one for each command.

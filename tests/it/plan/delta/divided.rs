@@ -84,7 +84,7 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
     let mut tables = OptionTables::default();
     let (archive, extras) = RawArgs::new(&mut tables, words.map(OsString::from))
         .first_pass(|_| false)
-        .and_then(|words| words.second_pass(|_| Ok(false)))
+        .and_then(|words| words.second_pass(|_| Ok(Vec::new())))
         .expect("all options are known");
     let args = archive.args(extras, None);
     let environment = Environment {
