@@ -164,6 +164,7 @@ impl<'a> Context<'a> {
         self.read_pathspecs(args)?;
         if let Ok(repository) = &opened.repository {
             args.content.stable |= request::is_stable(repository, self.environment)?;
+            request::fill_host_defaults(args, repository, self.environment)?;
         }
         let repository = match &args.content.relative {
             Some(directory) => opened.repository.and_then(|it| it.seen_from(directory)),

@@ -15,7 +15,9 @@ use crate::{
 };
 
 /// All keys of git-sluice.
-pub const KEYS: [&str; 10] = [
+pub const KEYS: [&str; 16] = [
+    "sluice.allowLfs",
+    "sluice.allowSubmodules",
     "sluice.cache",
     "sluice.cacheAge",
     "sluice.cacheAlways",
@@ -23,9 +25,13 @@ pub const KEYS: [&str; 10] = [
     "sluice.cacheJobs",
     "sluice.cacheSize",
     "sluice.cacheWait",
+    "sluice.exportAsSubmodule",
     "sluice.gzipCompat",
+    "sluice.lfs",
+    "sluice.lfsStore",
     "sluice.log",
     "sluice.stable",
+    "sluice.submodules",
 ];
 
 /// The configuration of a repository, as git-sluice reads its own keys.

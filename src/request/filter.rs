@@ -38,9 +38,10 @@ use crate::{
         rule::Rule,
     },
     git::{
+        environment::Environment,
         lfs::LfsFiles,
         objects::{Failure, reader::Reader, wanted::Role},
-        repository::{Repository, lfs, treeish::Treeish},
+        repository::{Repository, host::Host, lfs, treeish::Treeish},
         tree::{ABSENT, Mount, directory_at, look_up},
     },
     output::report::Channel,
@@ -148,15 +149,21 @@ impl<'a> FilterRules<'a> {
     }
 
     /// What is sent of the LFS files of `repository`, within `budget`.
-    pub(super) fn lfs_files(&self, repository: &Repository, budget: Budget) -> LfsFiles {
-        match self.settings.lfs {
+    pub(super) fn lfs_files(
+        &self,
+        repository: &Repository,
+        environment: &Environment,
+        budget: Budget,
+    ) -> Result<LfsFiles> {
+        Ok(match self.settings.lfs {
             None => LfsFiles::Filtered,
             Some(Lfs::Pointer) => LfsFiles::Pointers,
             Some(Lfs::Content) => {
-                let store = lfs::local_store(repository, budget.read_ahead());
+                let of_host = Host::read(environment)?.lfs_store();
+                let store = lfs::local_store(repository, of_host, budget.read_ahead());
                 LfsFiles::Contents(Arc::new(store))
             }
-        }
+        })
     }
 
     /// Whether the archive skips files that `repository` lacks.

@@ -307,7 +307,7 @@ impl<'a> Inputs<'a> {
         let budget = Budget::new(self.args.run.memory);
         let rules = self.tree_rules(repository, budget);
         let mut attributes = self.attributes(repository, (top, tree), format, reader)?;
-        attributes.lfs = filters.lfs_files(repository, budget);
+        attributes.lfs = filters.lfs_files(repository, self.environment, budget)?;
         attributes.needs_files = filters.does_without(repository);
         Ok(ViewBuilder {
             args: self.args,

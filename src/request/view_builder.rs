@@ -153,7 +153,9 @@ impl ViewBuilder<'_> {
         diagnostics: &mut dyn Write,
     ) -> Result<View> {
         let mut attributes = repository.settings.attributes.clone();
-        attributes.lfs = self.filters.lfs_files(repository, self.budget);
+        attributes.lfs = self
+            .filters
+            .lfs_files(repository, self.environment, self.budget)?;
         attributes.needs_files = self.filters.does_without(repository);
         attributes.drivers = settings::drivers(&repository.config)?;
         if self.text {

@@ -228,16 +228,20 @@ fn configuration(
     keys.lines().map(part).collect()
 }
 
+/// Whether git-sluice knows `key`, or a key of a URL.
+fn is_key(key: &[u8]) -> bool {
+    let lower = key.to_ascii_lowercase();
+    let is_known = |known: &&str| known.as_bytes().eq_ignore_ascii_case(key);
+    KEYS.iter().any(is_known) || lower.ends_with(b".submodulepath")
+}
+
 /// Why git-sluice cannot use the `key` of the configuration. The lines about the cache and the log report other faults of theirs.
 fn fault(
     key: &[u8],
     environment: &Environment,
     repository: Option<&Repository>,
 ) -> Option<BString> {
-    if !KEYS
-        .iter()
-        .any(|known| key.eq_ignore_ascii_case(known.as_bytes()))
-    {
+    if !is_key(key) {
         return Some("not a key of git-sluice".into());
     }
     let is_about_gzip = key.eq_ignore_ascii_case(GZIP_KEY.as_bytes());

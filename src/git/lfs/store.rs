@@ -34,7 +34,8 @@ pub struct LocalStore {
 }
 
 impl LocalStore {
-    /// The store whose objects are in `directories`, each at `<first two digits>/<next two>/<hash>`. At most `max_ahead` bytes
+    /// The store whose objects are in `directories`, each at `<first two digits>/<next two>/<hash>`, or with the rest of the hash
+    /// as the last part, as code hosts have it. At most `max_ahead` bytes
     /// are read ahead at once.
     pub fn new(directories: Vec<PathBuf>, max_ahead: u64) -> Self {
         Self {
@@ -52,7 +53,10 @@ impl LocalStore {
     fn paths(&self, hash: &Hash) -> impl Iterator<Item = PathBuf> {
         let hex = hash.to_string();
         let directories = self.directories.iter();
-        directories.map(move |directory| directory.join(&hex[..2]).join(&hex[2..4]).join(&hex))
+        directories.flat_map(move |directory| {
+            let directory = directory.join(&hex[..2]).join(&hex[2..4]);
+            [directory.join(&hex), directory.join(&hex[4..])]
+        })
     }
 }
 

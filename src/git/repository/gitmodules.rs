@@ -1,6 +1,6 @@
 //! The names of submodules by `.gitmodules` of the archived tree (gitmodules(5)).
 //!
-//! The file is part of the tree, so nothing in it is trusted: git's rules for names and paths hold. URLs are not read.
+//! The file is part of the tree, so nothing in it is trusted: git's rules for names and paths hold. What a URL means is not known here.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,6 +34,7 @@ const MAX_LEN: u64 = 16 << 20;
 pub struct Gitmodules {
     by_path: HashMap<BString, BString>,
     names: HashSet<BString>,
+    urls: HashMap<BString, BString>,
 }
 
 impl Gitmodules {
@@ -81,8 +82,13 @@ impl Gitmodules {
                 }
                 continue;
             }
-            if let Some(path) = variable.value.as_ref().filter(|_| key == "path") {
-                known.add(name, path.as_bstr(), &mut warnings);
+            match (key.as_bytes(), &variable.value) {
+                (b"path", Some(path)) => known.add(name, path.as_bstr(), &mut warnings),
+                // As in git, the first URL of a name counts.
+                (b"url", Some(url)) => {
+                    known.urls.entry(name.into()).or_insert_with(|| url.clone());
+                }
+                _ => {}
             }
         }
         let _ = diagnostics.write_all(&warnings);
@@ -108,6 +114,11 @@ impl Gitmodules {
     /// The name of the submodule at `path`.
     pub fn name(&self, path: &[u8]) -> Option<&BStr> {
         self.by_path.get(path).map(|name| name.as_bstr())
+    }
+
+    /// The URL of the submodule `name`.
+    pub fn url(&self, name: &BStr) -> Option<&BStr> {
+        self.urls.get(name).map(|url| url.as_bstr())
     }
 
     /// Whether `word` is the name or the path of a submodule, or a path below one.

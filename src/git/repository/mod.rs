@@ -13,6 +13,7 @@ pub mod extra_file;
 mod file_stamps;
 mod format;
 pub mod gitmodules;
+pub mod host;
 pub mod pool;
 pub mod lfs;
 mod no_repository;

@@ -110,7 +110,7 @@ pub fn is_git_directory(directory: &Path) -> bool {
 
 /// Refuses a repository of a stranger, whose configuration names commands: it has to belong to the user or to the owner
 /// of the superproject.
-fn check_owner(superproject: &Repository, directory: &Path) -> Result<()> {
+pub(super) fn check_owner(superproject: &Repository, directory: &Path) -> Result<()> {
     let owner = |path: &Path| -> io::Result<u32> { Ok(path.metadata()?.uid()) };
     let is_own = || -> io::Result<bool> {
         let own = [

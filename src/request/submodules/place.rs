@@ -14,6 +14,8 @@ use crate::{
 pub(super) struct Place<'a> {
     /// The name in `.gitmodules`, if the file has one.
     pub(super) name: Option<&'a BStr>,
+    /// The URL in `.gitmodules`, if the file has one.
+    pub(super) url: Option<&'a BStr>,
     /// The path from the top of the superproject's work tree.
     pub(super) path: &'a [u8],
     pub(super) mount: Mount,

@@ -30,6 +30,7 @@ use crate::{
         repository::{
             Repository,
             gitmodules::Gitmodules,
+            host::{self, Host},
             submodules::{candidates, is_git_directory},
             treeish::{self, Treeish},
         },
@@ -63,10 +64,18 @@ struct Superproject<'a> {
     named_in: (ObjectId, BString),
 }
 
+/// A repository in which a submodule may be.
+struct Candidate {
+    directory: PathBuf,
+    /// Whether the host shares it, which the superproject cannot know.
+    of_host: bool,
+}
+
 /// Finds submodules.
 struct Survey<'a> {
     viewing: &'a ViewBuilder<'a>,
     mappings: &'a [SubmoduleMapping],
+    host: Host,
     /// Whether a submodule that is not here stays empty.
     may_lack: bool,
     findings: Findings,
@@ -97,7 +106,9 @@ impl ViewBuilder<'_> {
         let mut survey = Survey {
             viewing: self,
             mappings,
-            may_lack: self.filters.submodules() == How::RecursePresent,
+            host: Host::read(self.environment)?,
+            may_lack: self.filters.submodules() == How::RecursePresent
+                || self.environment.is_for_git(),
             findings,
             all: Vec::new(),
             used: vec![false; mappings.len()],
@@ -183,8 +194,10 @@ impl Survey<'_> {
         for link in links.all {
             has_entries |= link.is_admitted;
             let path = [&prefix[..], &link.path].concat();
+            let name = modules.name(&path);
             let place = Place {
-                name: modules.name(&path),
+                name,
+                url: name.and_then(|name| modules.url(name)),
                 path: &path,
                 mount: outer.view.filter.mount.submodule(&link.path),
             };
@@ -288,15 +301,25 @@ impl Survey<'_> {
         reader: &Reader,
     ) -> Result<Option<(Repository, Reader)>> {
         let (mut error, mut partial) = (None, None);
-        for directory in self.directories(outer, place)? {
-            let (repository, mut inner) = self.open_at(&directory)?;
+        for Candidate { directory, of_host } in self.candidates(outer, place)? {
+            let (repository, mut inner) = match self.open_at(&directory) {
+                Err(_) if of_host => continue,
+                opened => opened?,
+            };
+            if of_host && repository.hash() != link.commit.kind() {
+                continue;
+            }
             if repository.hash() != link.commit.kind() {
                 return Err(place.other_hash(&repository, link));
             }
             let kind = inner.kind(&link.commit);
-            if kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit)) {
+            let is_shown = || !of_host || host::leads_to(&repository, &link.commit);
+            if kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit)) && is_shown() {
                 let inner = self.recording_missing(inner, &repository, reader, place);
                 return Ok(Some((repository, inner)));
+            }
+            if of_host {
+                continue;
             }
             if repository.objects.is_partial {
                 partial.get_or_insert((repository, inner));
@@ -329,13 +352,31 @@ impl Survey<'_> {
         Err(error.unwrap_or_else(|| place.without_repository()))
     }
 
-    /// The directories in which the submodule at `place` may be. With a mapping of the user, no other directory counts.
-    fn directories(&mut self, outer: &Superproject<'_>, place: &Place<'_>) -> Result<Vec<PathBuf>> {
-        if self.mappings.is_empty() {
-            return place.name.map_or(Ok(Vec::new()), |name| {
-                candidates(outer.repository, name, place.path)
-            });
+    /// The directories in which the submodule at `place` may be: of `outer` itself, and then of the host. With a mapping of the
+    /// user, no other directory counts.
+    fn candidates(
+        &mut self,
+        outer: &Superproject<'_>,
+        place: &Place<'_>,
+    ) -> Result<Vec<Candidate>> {
+        let candidate = |of_host| move |directory| Candidate { directory, of_host };
+        if !self.mappings.is_empty() {
+            let mapped = self.mapped(outer, place)?.into_iter();
+            return Ok(mapped.map(candidate(false)).collect());
         }
+        let Some(name) = place.name else {
+            return Ok(Vec::new());
+        };
+        let own = candidates(outer.repository, name, place.path)?.into_iter();
+        let shared = place
+            .url
+            .map(|url| self.host.submodules(outer.repository, url));
+        let shared = shared.into_iter().flatten().map(candidate(true));
+        Ok(own.map(candidate(false)).chain(shared).collect())
+    }
+
+    /// The directory that the user maps the submodule at `place` to, if there is one.
+    fn mapped(&mut self, outer: &Superproject<'_>, place: &Place<'_>) -> Result<Option<PathBuf>> {
         let is_top = outer.view.filter.mount == Mount::default();
         let by_path = |mapping: &SubmoduleMapping| mapping.submodule == place.shown();
         let by_name = |mapping: &SubmoduleMapping| {
@@ -344,12 +385,12 @@ impl Survey<'_> {
         let mappings = self.mappings.iter();
         let found = mappings.clone().position(by_path);
         let Some(number) = found.or_else(|| mappings.clone().position(by_name)) else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         self.used[number] = true;
         let directory = &self.mappings[number].git_dir;
         if is_git_directory(directory) {
-            Ok(vec![directory.clone()])
+            Ok(Some(directory.clone()))
         } else {
             let shown = directory.as_os_str().as_bytes();
             let refused = format_bytes("not a git repository: '{}'", &[shown]);

@@ -1,5 +1,6 @@
 //! Submodules with their contents: the archive is that of git for each repository, put together.
 
+mod host;
 mod hostile;
 mod fetch;
 mod missing;
