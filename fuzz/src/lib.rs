@@ -49,6 +49,7 @@ impl Objects {
             hash: HASH,
             multi_pack_index: true,
             is_partial: false,
+            made: Default::default(),
             replacements: Replacements::default(),
         })
     }

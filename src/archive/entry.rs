@@ -73,6 +73,7 @@ pub fn record<'a>(
         past: entry.past.as_deref().map(past),
         undecided: false,
         unportable: &[],
+        link: entry.kept,
     }
 }
 

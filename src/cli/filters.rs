@@ -176,6 +176,8 @@ pub enum Symlinks {
     Link,
     /// As regular files that hold the target
     File,
+    /// As copies of the file or directory that they lead to, within the tree
+    Copy,
 }
 
 /// `--submodules`

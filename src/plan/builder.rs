@@ -10,7 +10,11 @@ use super::{
 use crate::{
     filter::{Disposition, PlaceholderContent},
     format::MemberKind,
-    git::{attributes::Note, convert::Treatment, tree::Mode},
+    git::{
+        attributes::Note,
+        convert::Treatment,
+        tree::{KeptLink, Mode},
+    },
 };
 
 /// An entry on its way into a window.
@@ -29,6 +33,8 @@ pub struct Item<'a> {
     pub size: Option<u64>,
     /// The treatment of the content.
     pub treatment: Treatment,
+    /// Why a link is no copy, where copies take the place of links.
+    pub kept: Option<KeptLink>,
 }
 
 impl<'a> Item<'a> {
@@ -42,6 +48,7 @@ impl<'a> Item<'a> {
             disposition: Disposition::Content,
             size: None,
             treatment: Treatment::default(),
+            kept: None,
         }
     }
 }
@@ -115,6 +122,7 @@ impl WindowBuilder {
             disposition: item.disposition,
             size: item.size,
             treatment: item.treatment,
+            kept: item.kept,
             note,
             past: self.past.take(),
         });

@@ -7,7 +7,12 @@ use gix::ObjectId;
 use crate::{
     filter::Disposition,
     format::MemberKind,
-    git::{attributes::Note, convert::Treatment, objects::chain::NodeId, tree::Mode},
+    git::{
+        attributes::Note,
+        convert::Treatment,
+        objects::chain::NodeId,
+        tree::{KeptLink, Mode},
+    },
     output::report::Status,
 };
 
@@ -39,6 +44,8 @@ pub struct Entry {
     pub size: Option<u64>,
     /// The treatment of the content.
     pub treatment: Treatment,
+    /// Why a link is no copy, where copies take the place of links.
+    pub kept: Option<KeptLink>,
     /// Text to print around the entry's name; rarely present.
     pub note: Option<Box<Note>>,
     /// The change of the path, in an archive of changes.

@@ -21,7 +21,7 @@ use crate::{
             size::{Size, Sizer},
             wanted::Role,
         },
-        tree::{Mode, Trees, reported},
+        tree::{KeptLink, Mode, Trees, reported},
     },
 };
 
@@ -69,6 +69,8 @@ pub struct Leaf {
     pub size: Option<u64>,
     /// The treatment of the content.
     pub treatment: Treatment,
+    /// Why a link is no copy, where copies take the place of links.
+    pub kept: Option<KeptLink>,
 }
 
 impl Leaf {
@@ -83,6 +85,7 @@ impl Leaf {
             kind: entry::kind(mode),
             size: None,
             treatment: Treatment::default(),
+            kept: None,
         }
     }
 }
@@ -200,11 +203,14 @@ impl View {
             (Mode::Symlink, Disposition::Placeholder(..)) => MemberKind::File,
             _ => entry::kind(mode),
         };
+        let copied = self.selection.copied.as_ref();
+        let copied = copied.filter(|_| mode == Mode::Symlink);
         Some(Leaf {
             disposition,
             kind,
             size,
             treatment,
+            kept: copied.and_then(|copied| copied.kept(path)),
         })
     }
 
@@ -264,7 +270,8 @@ impl View {
 
     /// Whether the attribute files in force may set `export-subst` below the directory entered last.
     pub fn may_substitute(&self) -> bool {
-        self.selection.attributes.may_substitute()
+        // A copy may have its attributes from elsewhere.
+        self.selection.copied.is_some() || self.selection.attributes.may_substitute()
     }
 
     /// Take the text to print around the name of the next entry.

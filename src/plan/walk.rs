@@ -257,6 +257,7 @@ impl Walk {
             disposition: leaf.disposition,
             size: leaf.size,
             treatment: leaf.treatment,
+            kept: leaf.kept,
             ..Item::new(&name, mode, id)
         };
         builder.push(item);

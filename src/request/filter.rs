@@ -143,6 +143,11 @@ impl<'a> FilterRules<'a> {
         )
     }
 
+    /// Whether copies take the place of links.
+    pub(super) fn copies_links(&self) -> bool {
+        self.settings.symlinks == Some(Symlinks::Copy)
+    }
+
     /// What is archived of submodules.
     pub(super) fn submodules(&self) -> Submodules {
         self.settings.submodules.unwrap_or(Submodules::Dir)

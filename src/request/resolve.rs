@@ -325,6 +325,7 @@ impl<'a> Inputs<'a> {
             budget,
             fetching,
             read_ahead: RefCell::default(),
+            made: Arc::default(),
         })
     }
 

@@ -149,19 +149,20 @@ impl ViewBuilder<'_> {
     ) -> Result<ResolvedTree> {
         let (mut selection, filter) = self.parts(reader, treeish, diagnostics)?;
         self.read_ahead_from(reader, treeish.tree, &selection);
+        let tree = self.with_copies(reader, treeish.tree, &mut selection, &filter)?;
         if self.filters.enters_submodules() {
             let found = (selection, filter);
             return self.seen_with_submodules(
                 repository,
-                (name, treeish),
+                (name, treeish, tree),
                 found,
                 reader,
                 diagnostics,
             );
         }
-        let matched = selection.check(treeish.tree, self.rules, &filter, reader, diagnostics);
+        let matched = selection.check(tree, self.rules, &filter, reader, diagnostics);
         let view = self.view(selection, filter);
-        let archived = self.archived((repository, reader), treeish, view, Entered::new());
+        let archived = self.archived((repository, reader), (treeish, tree), view, Entered::new());
         Ok(ResolvedTree {
             repositories: vec![archived],
             matched,

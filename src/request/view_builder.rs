@@ -22,12 +22,16 @@ use crate::{
         attributes::{AttributeSettings, AttributeSource, Attributes, Demand},
         environment::Environment,
         objects::{reader::Reader, wanted::MissingObjects},
+        odb::MadeTrees,
         pathspec::{Defaults, Pathspecs, Top},
         repository::{Repository, promisors::Promisors, settings, treeish::Treeish},
-        tree::{Mount, TreeRules},
+        tree::{CopyRules, Mount, TreeRules, copy_links},
     },
     plan::{
-        Naming, PlannedTree, ReadAhead, delta::DeltaRules, select::Selection, view::View,
+        Naming, PlannedTree, ReadAhead,
+        delta::DeltaRules,
+        select::{CopiedPaths, Selection},
+        view::View,
         walk::Entered,
     },
 };
@@ -49,6 +53,8 @@ pub(super) struct ViewBuilder<'a> {
     pub(super) budget: Budget,
     /// Threads that read ahead.
     pub(super) read_ahead: RefCell<Vec<ReadAhead>>,
+    /// Trees with copies in place of links.
+    pub(super) made: Arc<MadeTrees>,
     /// What submodules lack and can fetch is noted here, if it is fetched.
     pub(super) fetching: Option<Fetching<'a>>,
 }
@@ -129,7 +135,43 @@ impl ViewBuilder<'_> {
             mount: Mount::default(),
             attributes: Attributes::new(attributes, demand)?,
             pathspecs: Arc::new(pathspecs),
+            copied: None,
         })
+    }
+
+    /// The tree to walk for `root`, which `selection` and `filter` see: with copies in place of links, if the options say so.
+    pub(super) fn with_copies(
+        &self,
+        reader: &mut Reader,
+        root: ObjectId,
+        selection: &mut Selection,
+        filter: &Filter,
+    ) -> Result<ObjectId> {
+        if !self.filters.copies_links() {
+            return Ok(root);
+        }
+        let may_copy = |path: &[u8], is_directory: bool| {
+            if is_directory {
+                filter.allows_all(path)
+            } else {
+                filter.allows(path)
+            }
+        };
+        let rules = CopyRules {
+            may_copy: &may_copy,
+            enters_submodules: self.filters.enters_submodules(),
+            max_depth: self.rules.max_depth,
+            made: Arc::clone(&self.made),
+        };
+        reader.odb.see(&self.made);
+        let (tree, copies) = copy_links(reader, root, &rules)?;
+        selection.copied = Some(Box::new(CopiedPaths::new(
+            Arc::new(copies),
+            (root, reader.clone()),
+            selection.attributes.clone(),
+            filter.access.is_none(),
+        )));
+        Ok(tree)
     }
 
     /// The settings of attributes, unless all files keep their stored bytes.
@@ -172,6 +214,7 @@ impl ViewBuilder<'_> {
             pathspecs: Arc::clone(&outer.selection.pathspecs),
             attributes: Attributes::new(self.unless_raw(attributes), demand)?,
             relative: None,
+            copied: None,
         };
         let filters = self.filters;
         let filter = filters.filter_below(&outer.filter, mount, reader, tree, diagnostics)?;
@@ -191,17 +234,17 @@ impl ViewBuilder<'_> {
         View::new(naming, selection, filter)
     }
 
-    /// The `repository` that was asked for, whose `treeish` is seen through `view`, with the submodules in `entered`.
+    /// The `repository` that was asked for, whose `treeish` is seen through `view` as `tree`, with the submodules in `entered`.
     pub(super) fn archived(
         &self,
         (repository, reader): (&Repository, &Reader),
-        treeish: &Treeish,
+        (treeish, tree): (&Treeish, ObjectId),
         view: View,
         entered: Entered,
     ) -> ArchivedRepository {
         ArchivedRepository {
             tree: PlannedTree {
-                tree: treeish.tree,
+                tree,
                 view,
                 changes: None,
                 rules: self.rules,

@@ -8,7 +8,10 @@ use crate::{
     base::error::{Result, counted, format_bytes, printable_path},
     filter::{Disposition, OmissionReason, PlaceholderContent, rule::Rule},
     format::MemberKind,
-    git::{objects::reader::Reader, tree::Mode},
+    git::{
+        objects::reader::Reader,
+        tree::{KeptLink, Mode},
+    },
     plan::view::View,
 };
 
@@ -177,7 +180,11 @@ impl Explainer {
             return Ok(Some(self.export_ignored(path, mode.is_directory())));
         };
         Ok(Some(match leaf.disposition {
-            Disposition::Content => Explanation::sent(self.sent(path, leaf.kind, leaf.size)),
+            Disposition::Content => {
+                let mut words = self.sent(path, leaf.kind, leaf.size);
+                words.extend_from_slice(&self.copied(path, leaf.kept));
+                Explanation::sent(words)
+            }
             Disposition::Placeholder(reason, stand_in) => {
                 let why = self.why(path, mode, reason, leaf.size);
                 let shape = shape(mode, stand_in);
@@ -188,6 +195,19 @@ impl Explainer {
                 Explanation::omitted(format_bytes("omitted: {}", &[&why]))
             }
         }))
+    }
+
+    /// What the entry at `path` is a copy of, or why it is a link that was not copied; nothing if links are not copied.
+    fn copied(&self, path: &[u8], kept: Option<KeptLink>) -> BString {
+        if let Some(kept) = kept {
+            return format!(" as a link: {}", kept.as_str()).into();
+        }
+        let copied = self.view.selection.copied.as_ref();
+        let original = copied.and_then(|copied| copied.copies.original(path, false));
+        original.map_or_else(BString::default, |original| {
+            let original = printable_path(&self.view.filter.mount.path(&original));
+            format_bytes(", a copy of '{}'", &[&original])
+        })
     }
 
     fn sent(&self, path: &[u8], kind: MemberKind, size: Option<u64>) -> BString {

@@ -107,9 +107,10 @@ fn line(what: &str, entry: &Entry, path: &[u8], out: &mut dyn Write) -> std::io:
     };
     write!(out, "{what:<11} {size:>12} ")?;
     out.write_all(&printable_path(path))?;
-    match entry.disposition.reason() {
-        Some(reason) => writeln!(out, " ({})", reason.as_str()),
-        None => writeln!(out),
+    match (entry.disposition.reason(), entry.kept) {
+        (Some(reason), _) => writeln!(out, " ({})", reason.as_str()),
+        (None, Some(kept)) => writeln!(out, " (link: {})", kept.as_str()),
+        (None, None) => writeln!(out),
     }
 }
 

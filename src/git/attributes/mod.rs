@@ -507,6 +507,7 @@ mod tests {
             multi_pack_index: false,
             replacements: Default::default(),
             is_partial: false,
+            made: Default::default(),
         }))
     }
 

@@ -107,6 +107,10 @@ impl Reader {
         if id == ObjectId::empty_tree(id.kind()) {
             return Ok(Some(ObjectKind::Tree));
         }
+        if let Some(made) = self.odb.config().made.get(&id) {
+            out.extend(&made);
+            return Ok(Some(ObjectKind::Tree));
+        }
         let Some(place) = self.odb.find(&id) else {
             if let Some(wanted) = &self.wanted {
                 wanted.add(id, Role::Unknown);

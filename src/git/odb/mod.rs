@@ -16,6 +16,7 @@ mod loose_ahead;
 pub(in crate::git) mod map;
 mod multi_index;
 pub mod pack;
+mod made_trees;
 mod replacements;
 mod source;
 mod table;
@@ -40,6 +41,7 @@ use index::Index;
 pub use listing::YOUNG;
 use loose::FanOut;
 pub use loose_ahead::is_file_in_memory;
+pub use made_trees::MadeTrees;
 use map::{Map, cannot_be};
 use pack::Pack;
 pub use replacements::Replacements;
@@ -73,6 +75,8 @@ pub struct Config {
     pub replacements: Replacements,
     /// Whether a remote has promised the objects that are missing.
     pub is_partial: bool,
+    /// Trees that the run has made.
+    pub made: Arc<MadeTrees>,
 }
 
 impl Config {
@@ -125,6 +129,11 @@ impl Odb {
     /// The settings of this database.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// Sees the trees that are `made` from here on.
+    pub fn see(&mut self, made: &Arc<MadeTrees>) {
+        Arc::make_mut(&mut self.config).made = Arc::clone(made);
     }
 
     /// The number of packs.

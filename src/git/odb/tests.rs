@@ -81,6 +81,7 @@ impl Fixture {
             multi_pack_index: false,
             replacements: Default::default(),
             is_partial: false,
+            made: Default::default(),
         })
     }
 }

@@ -94,6 +94,7 @@ pub(super) fn objects(opened: &Opened, environment: &Environment) -> Result<odb:
         multi_pack_index,
         replacements: replacements(&opened.refs, found.format.hash, &opened.config, environment)?,
         is_partial: promisor::exists(&opened.config),
+        made: Default::default(),
     })
 }
 

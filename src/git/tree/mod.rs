@@ -3,6 +3,7 @@
 //! Every name is verified before a caller sees it. The module reads trees and decides nothing: no pathspec,
 //! attribute or filter is known here.
 
+mod copies;
 mod entry;
 mod links;
 mod lookup;
@@ -11,6 +12,7 @@ mod mount;
 mod name;
 mod trees;
 
+pub use copies::{Copies, CopyRules, KeptLink, copy_links};
 pub use entry::Mode;
 pub use lookup::{ABSENT, directory_at, file_at, look_up};
 pub use missing::{MissingFile, first_missing};

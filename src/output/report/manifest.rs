@@ -15,7 +15,7 @@ use crate::{
         error::{Error, Result},
     },
     filter::Disposition,
-    git::lfs::Hash,
+    git::{lfs::Hash, tree::KeptLink},
 };
 
 /// Counts changes that a reader must know of; see `schema/manifest.schema.json`.
@@ -48,6 +48,8 @@ pub struct Record<'a> {
     pub undecided: bool,
     /// Why the name breaks on other systems, if anybody has looked.
     pub unportable: &'a [Unportable],
+    /// Why a link is no copy, where copies take the place of links.
+    pub link: Option<KeptLink>,
 }
 
 /// The change of a path, as a line of the manifest has it.
@@ -117,6 +119,11 @@ impl Record<'_> {
         out.extend(b"\"");
         if self.undecided {
             out.extend(b",\"undecided\":true");
+        }
+        if let Some(kept) = self.link {
+            out.extend(b",\"link\":\"");
+            out.extend(kept.as_str().as_bytes());
+            out.extend(b"\"");
         }
         let mut before = &b",\"unportable\":[\""[..];
         for problem in self.unportable {

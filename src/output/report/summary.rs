@@ -84,10 +84,18 @@ pub struct Counts {
     /// Entries with a stand-in for their content.
     #[serde(serialize_with = "by_reason", deserialize_with = "of_reasons")]
     pub placeholders: ByReason,
+    /// Links that are no copies, where copies take the place of links.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept_links: u64,
     /// Directories of the repository.
     pub directories: Directories,
     /// Contents of the repository.
     pub blobs: Blobs,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes it so.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The counts of trees.
@@ -152,6 +160,7 @@ impl Counts {
     fn add_entry(&mut self, record: &Record) {
         self.entries += 1;
         self.files += u64::from(record.mode & TYPE == REGULAR);
+        self.kept_links += u64::from(record.link.is_some());
     }
 }
 
@@ -160,6 +169,7 @@ impl AddAssign for Counts {
         self.entries += other.entries;
         self.files += other.files;
         self.bytes_in += other.bytes_in;
+        self.kept_links += other.kept_links;
         for at in 0..OmissionReason::ALL.len() {
             self.omitted[at] += other.omitted[at];
             self.placeholders[at] += other.placeholders[at];
@@ -319,6 +329,7 @@ mod tests {
                 past: None,
                 undecided: false,
                 unportable: &[],
+                link: None,
             });
         }
         counts

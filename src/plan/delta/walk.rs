@@ -158,6 +158,7 @@ fn append(builder: &mut WindowBuilder, entry: NewEntry) {
         disposition: new.leaf.disposition,
         size: new.leaf.size,
         treatment: new.leaf.treatment,
+        kept: new.leaf.kept,
         ..Item::new(&name, new.mode, new.id)
     };
     builder.push(item);

@@ -4,8 +4,10 @@
 //! look-up yields the treatment of a file's content.
 
 mod check;
+mod copied;
 
 pub use check::Findings;
+pub use copied::CopiedPaths;
 
 use std::sync::Arc;
 
@@ -38,6 +40,8 @@ pub struct Selection {
     pub attributes: Attributes,
     /// The attributes for conversions, by paths from `below`; `None` if `below` is the root.
     pub relative: Option<Attributes>,
+    /// The attributes of copies, if copies take the place of links.
+    pub copied: Option<Box<CopiedPaths>>,
 }
 
 impl Selection {
@@ -53,6 +57,12 @@ impl Selection {
         (on_the_way || path.starts_with(&self.below))
             && self.pathspecs.descend(&self.mount.path(path))
             && !self.attributes.ignores(path, true)
+            && !self.copied_ignores(path, Mode::Directory)
+    }
+
+    fn copied_ignores(&mut self, path: &[u8], mode: Mode) -> bool {
+        let copied = self.copied.as_mut();
+        copied.is_some_and(|copied| copied.ignores(path, mode))
     }
 
     /// Whether the file, link or submodule at `path` is selected. A submodule counts as a directory.
@@ -61,6 +71,9 @@ impl Selection {
             return Ok(false);
         }
         let meets = |required: &Requirements| self.attributes.meets(required, path, Some(mode));
+        if let Some(copied) = &mut self.copied {
+            copied.take_failure()?;
+        }
         let full = self.mount.path(path);
         self.pathspecs.select(&full, mode.is_directory(), meets)
     }
@@ -74,6 +87,16 @@ impl Selection {
             false => Some(Treatment::default()),
         };
         let treatment = treatment?;
+        if let Some(copied) = &mut self.copied {
+            let of_original = match is_file {
+                true => copied.treatment(path, mode),
+                false if copied.ignores(path, mode) => Some(None),
+                false => None,
+            };
+            if let Some(of_original) = of_original {
+                return of_original;
+            }
+        }
         let (attributes, path) = match &mut self.relative {
             Some(relative) => (relative, &path[self.below.len()..]),
             None => (&mut self.attributes, path),
@@ -100,6 +123,9 @@ impl Selection {
         tree: ObjectId,
         path: &[u8],
     ) -> Result<()> {
+        if let Some(copied) = &mut self.copied {
+            copied.take_failure()?;
+        }
         self.attributes
             .enter(reader, path, |_| Ok(trees.attribute_file()))?;
         self.enter_relative(reader, tree, path)

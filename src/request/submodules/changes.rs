@@ -76,7 +76,8 @@ impl ViewBuilder<'_> {
         let mut reader = new.tree.reader.clone();
         let trees = (old.tree.tree, new.tree.tree);
         let other_commit = old.treeish.commit != new.treeish.commit;
-        let rules = self.delta_rules(&mut reader, trees, other_commit);
+        let mut rules = self.delta_rules(&mut reader, trees, other_commit);
+        rules.other_rules |= copies_differ(old, new);
         let side = |repository: &ArchivedRepository, exists: bool| {
             let tree = &repository.tree;
             tree.side(if exists {
@@ -146,4 +147,16 @@ fn reader(old: &ArchivedRepository, new: &ArchivedRepository) -> Reader {
     }
     config.dirs.extend(unknown);
     new.tree.reader.with_odb(Odb::open(config))
+}
+
+/// Whether a copy that is the same in both trees may be archived in another way.
+fn copies_differ(old: &ArchivedRepository, new: &ArchivedRepository) -> bool {
+    let copied = |repository: &'_ ArchivedRepository| {
+        let copied = repository.tree.view.selection.copied.as_ref();
+        copied.map(|copied| Arc::clone(&copied.copies))
+    };
+    match (copied(old), copied(new)) {
+        (Some(old), Some(new)) => old.differ(&new),
+        _ => false,
+    }
 }

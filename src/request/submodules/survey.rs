@@ -91,15 +91,20 @@ impl ViewBuilder<'_> {
     pub(in crate::request) fn seen_with_submodules(
         &self,
         repository: &Repository,
-        (name, treeish): (&BStr, &Treeish),
+        (name, treeish, tree): (&BStr, &Treeish, ObjectId),
         (mut selection, filter): (Selection, Filter),
         reader: &mut Reader,
         diagnostics: &mut dyn Write,
     ) -> Result<ResolvedTree> {
         self.fit_submodules()?;
         let mut findings = Findings::new(&selection.pathspecs);
-        let tree = (treeish.tree, self.rules);
-        selection.search(tree, &filter, reader, &mut findings, diagnostics)?;
+        selection.search(
+            (tree, self.rules),
+            &filter,
+            reader,
+            &mut findings,
+            diagnostics,
+        )?;
         let pathspecs = Arc::clone(&selection.pathspecs);
         let view = self.view(selection, filter);
         let mappings = &self.args.filters.submodule_git_dir[..];
@@ -116,7 +121,7 @@ impl ViewBuilder<'_> {
         };
         let archived = Superproject {
             repository,
-            tree: treeish.tree,
+            tree,
             view: &view,
             rules: self.rules,
             named_in: named_in(repository, (name, treeish), reader)?,
@@ -125,7 +130,7 @@ impl ViewBuilder<'_> {
         survey.refuse_unused()?;
         let Survey { findings, all, .. } = survey;
         let matched = findings.verdict(&pathspecs, diagnostics);
-        let archived = self.archived((repository, reader), treeish, view, entered);
+        let archived = self.archived((repository, reader), (treeish, tree), view, entered);
         Ok(ResolvedTree {
             repositories: std::iter::once(archived).chain(all).collect(),
             matched,
@@ -256,6 +261,10 @@ impl Survey<'_> {
             self.viewing
                 .view_below(outside, (repository, tree), &mut reader, self.diagnostics)?;
         let filter = Arc::clone(&view.filter);
+        let root = tree;
+        let tree = self
+            .viewing
+            .with_copies(&mut reader, root, &mut view.selection, &filter)?;
         read_ahead_if_cold(&mut reader, tree, self.viewing.budget.read_ahead());
         self.viewing.read_ahead_from(&reader, tree, &view.selection);
         view.selection.search(
@@ -270,7 +279,7 @@ impl Survey<'_> {
             tree,
             view: &view,
             rules,
-            named_in: (tree, BString::default()),
+            named_in: (root, BString::default()),
         };
         let (entered, has_entries) = self.enter(&inner, &mut reader)?;
         let submodule = ArchivedRepository {
@@ -401,7 +410,8 @@ impl Survey<'_> {
     fn open_at(&self, directory: &Path) -> Result<(Repository, Reader)> {
         let environment = self.viewing.environment.of_submodule(directory.to_owned());
         let repository = Repository::open(&environment)??;
-        let reader = Reader::new(repository.odb());
+        let mut reader = Reader::new(repository.odb());
+        reader.odb.see(&self.viewing.made);
         Ok((repository, reader))
     }
 

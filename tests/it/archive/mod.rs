@@ -2,6 +2,7 @@
 
 pub(crate) mod add_directory;
 pub(crate) mod circles;
+pub(crate) mod copies;
 pub(crate) mod cold;
 pub(crate) mod errors;
 pub(crate) mod faults;

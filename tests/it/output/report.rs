@@ -11,8 +11,8 @@ use git_sluice::base::error::Error;
 use git_sluice::base::working_directory::WorkingDirectory;
 use git_sluice::cache::{Account, Role};
 use git_sluice::filter::{Disposition, OmissionReason, PlaceholderContent};
-use git_sluice::git::lfs::Hash;
 use git_sluice::git::repository::promisor::FetchSums;
+use git_sluice::git::{lfs::Hash, tree::KeptLink};
 use git_sluice::output::report::{
     ChangeCounts, Channel, Counts, EntryPosition, Lines, Manifest, ManifestChange, ManifestHeader,
     Positions, Record, ReportWriter, RunOrigin, Seconds, SentRange, Status, Subject, Summary,
@@ -59,6 +59,7 @@ fn file(path: &[u8]) -> Record<'_> {
         past: None,
         undecided: false,
         unportable: &[],
+        link: None,
     }
 }
 
@@ -119,6 +120,7 @@ fn records() -> Vec<Record<'static>> {
     let undecided = Record {
         undecided: true,
         unportable: &[Unportable::Case, Unportable::Reserved],
+        link: Some(KeptLink::Circle),
         ..file(b"a/b")
     };
     let mut records = vec![
@@ -225,6 +227,7 @@ fn a_manifest_reads_like_this() {
         past: None,
         undecided: false,
         unportable: &[],
+        link: None,
     };
     assert_eq!(
         line(&pruned),

@@ -1,0 +1,123 @@
+//! The attributes of copies: those of the paths that they are copies of, as if somebody followed the links after a check-out.
+
+use std::sync::Arc;
+
+use gix::{
+    ObjectId,
+    bstr::{BString, ByteSlice},
+};
+
+use crate::{
+    base::error::{Error, Result},
+    git::{
+        attributes::{self, Attributes},
+        convert::Treatment,
+        objects::reader::Reader,
+        tree::{Copies, KeptLink, Mode, file_at},
+    },
+};
+
+/// Looks up the attributes of copies.
+pub struct CopiedPaths {
+    /// Where copies come from.
+    pub copies: Arc<Copies>,
+    /// The tree without copies.
+    root: ObjectId,
+    reader: Reader,
+    attributes: Attributes,
+    /// The directory whose attribute files are in force.
+    at: Option<BString>,
+    /// The failure to read an attribute file, until somebody can report it.
+    failure: Option<Error>,
+    /// Whether reasons of links that stay may be told.
+    tells_reasons: bool,
+}
+
+/// A copy for another thread. It reads attribute files again.
+impl Clone for CopiedPaths {
+    fn clone(&self) -> Self {
+        let mut attributes = self.attributes.clone();
+        attributes.reset();
+        Self {
+            copies: Arc::clone(&self.copies),
+            root: self.root,
+            reader: self.reader.clone(),
+            attributes,
+            at: None,
+            failure: None,
+            tells_reasons: self.tells_reasons,
+        }
+    }
+}
+
+impl CopiedPaths {
+    /// For `copies` of the tree `root`, with the files outside of the tree that `attributes` has, which has entered no directory.
+    pub fn new(
+        copies: Arc<Copies>,
+        (root, reader): (ObjectId, Reader),
+        attributes: Attributes,
+        tells_reasons: bool,
+    ) -> Self {
+        Self {
+            copies,
+            root,
+            reader,
+            attributes,
+            at: None,
+            failure: None,
+            tells_reasons,
+        }
+    }
+
+    /// The failure of an earlier look-up.
+    pub fn take_failure(&mut self) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Whether the entry at `path` is a copy of something with `export-ignore`.
+    pub fn ignores(&mut self, path: &[u8], mode: Mode) -> bool {
+        self.original(path, mode)
+            .is_some_and(|original| self.attributes.ignores(&original, mode.is_directory()))
+    }
+
+    /// The treatment of the file at `path`, if it is a copy. The inner `None` is that of a file with `export-ignore`.
+    pub fn treatment(&mut self, path: &[u8], mode: Mode) -> Option<Option<Treatment>> {
+        let original = self.original(path, mode)?;
+        Some(self.attributes.treatment(&original))
+    }
+
+    /// Why the link at `path` stays one, if that may be told.
+    pub fn kept(&self, path: &[u8]) -> Option<KeptLink> {
+        self.copies.kept(path).filter(|_| self.tells_reasons)
+    }
+
+    /// The path that `path` is a copy of, with the attribute files for it in force.
+    fn original(&mut self, path: &[u8], mode: Mode) -> Option<BString> {
+        let original = self.copies.original(path, mode == Mode::Symlink)?;
+        let slash = original.rfind_byte(b'/').unwrap_or(0);
+        if let Err(error) = self.go_to(&original[..slash]) {
+            self.failure.get_or_insert(error);
+        }
+        Some(original)
+    }
+
+    fn go_to(&mut self, directory: &[u8]) -> Result<()> {
+        if self.at.as_deref().is_some_and(|at| at == directory) {
+            return Ok(());
+        }
+        self.at = None;
+        self.attributes.reset();
+        let root = self.root;
+        let slashes = directory.find_iter(b"/").map(|slash| &directory[..slash]);
+        let above = std::iter::once(&b""[..]).chain(slashes);
+        let own = (!directory.is_empty()).then_some(directory);
+        for directory in above.chain(own) {
+            self.attributes
+                .enter(&mut self.reader, directory, |reader| {
+                    file_at(reader, root, root.kind(), directory, attributes::NAME)
+                })?;
+        }
+        self.at = Some(directory.into());
+        Ok(())
+    }
+}
