@@ -111,6 +111,99 @@ pub struct Filters {
     pub pax_notes: bool,
 }
 
+/// A filter is one field here, with its name, its value and its place in each of these functions.
+impl Filters {
+    /// These filters, and those of a `profile` where they say nothing. Lists come after those of the profile.
+    pub fn or(self, profile: Self) -> Self {
+        let both = |first: Vec<OsString>, second: Vec<OsString>| [first, second].concat();
+        Self {
+            profile: self.profile,
+            no_attributes: self.no_attributes || profile.no_attributes,
+            exclude: both(profile.exclude, self.exclude),
+            exclude_from: both(profile.exclude_from, self.exclude_from),
+            exclude_from_tree: both(profile.exclude_from_tree, self.exclude_from_tree),
+            exclude_grammar: self.exclude_grammar.or(profile.exclude_grammar),
+            bad_pattern: self.bad_pattern,
+            max_size: self.max_size.or(profile.max_size),
+            size_exempt: both(profile.size_exempt, self.size_exempt),
+            large: self.large.or(profile.large),
+            binary: self.binary.or(profile.binary),
+            binary_within: self.binary_within.or(profile.binary_within),
+            symlinks: self.symlinks.or(profile.symlinks),
+            submodules: self.submodules.or(profile.submodules),
+            submodule_git_dir: self.submodule_git_dir,
+            lfs: self.lfs.or(profile.lfs),
+            missing: self.missing.or(profile.missing),
+            access_rules: self.access_rules,
+            pax_notes: self.pax_notes,
+        }
+    }
+
+    /// The filters that a profile may have, as options of the command line, one a line.
+    pub fn words(&self) -> String {
+        let named = |name: &str, value: Option<String>| {
+            value.map_or_else(String::new, |value| format!("--{name}={value}\n"))
+        };
+        let files = self.exclude_from_tree.iter();
+        let files = files.map(|file| named("exclude-from-tree", Some(file.display().to_string())));
+        let number = |number: Option<u64>| number.map(|number| number.to_string());
+        let no_attributes = self.no_attributes.then_some("--no-attributes\n");
+        [
+            no_attributes.unwrap_or_default().to_owned(),
+            files.collect(),
+            named("exclude-grammar", self.exclude_grammar.map(word)),
+            named("max-size", number(self.max_size)),
+            named("large", self.large.map(word)),
+            named("binary", self.binary.map(word)),
+            named("binary-within", number(self.binary_within)),
+            named("symlinks", self.symlinks.map(word)),
+            named("submodules", self.submodules.map(word)),
+            named("lfs", self.lfs.map(word)),
+            named("missing", self.missing.map(word)),
+        ]
+        .concat()
+    }
+
+    /// All that decides which files are sent, and how, as far as the options say it.
+    pub fn key(&self) -> String {
+        let Self {
+            // In the other fields.
+            profile: _,
+            // Their texts decide.
+            exclude_from: _,
+            access_rules: _,
+            // Where an object is does not change the object.
+            submodule_git_dir: _,
+            // Adds to the headers of files.
+            pax_notes: _,
+            no_attributes,
+            exclude,
+            exclude_from_tree,
+            exclude_grammar,
+            bad_pattern,
+            max_size,
+            size_exempt,
+            large,
+            binary,
+            binary_within,
+            symlinks,
+            submodules,
+            lfs,
+            missing,
+        } = self;
+        let rules = (exclude, exclude_from_tree, exclude_grammar, bad_pattern);
+        let sizes = (max_size, size_exempt, large);
+        let kinds = (binary, binary_within, symlinks, submodules, lfs, missing);
+        format!("{no_attributes} {rules:?} {sizes:?} {kinds:?}")
+    }
+}
+
+/// A value as it is typed.
+pub fn word<T: ValueEnum>(value: T) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
 /// `--profile`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Profile {

@@ -42,7 +42,7 @@ pub use delta::{Deletions, Delta};
 pub use extra::{Extra, ExtraContent, Untracked};
 pub use filters::{
     BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Profile,
-    SubmoduleMapping, Submodules, Symlinks,
+    SubmoduleMapping, Submodules, Symlinks, word,
 };
 pub use help::help;
 pub use manual::manual;

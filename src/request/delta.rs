@@ -4,11 +4,11 @@ use std::{io::Write, sync::Arc};
 
 use gix::{ObjectId, bstr::BStr};
 
-use super::{archived::ArchivedRepository, profile::word};
+use super::archived::ArchivedRepository;
 use crate::{
     base::error::{Error, Result, format_bytes},
     cache::Key,
-    cli::{self, Delta as Args, Profile},
+    cli::{self, Delta as Args, Profile, word},
     git::{objects::reader::Reader, repository::Repository},
     output::report::ChangeCounts,
     plan::delta::{Bounds, Changes, Deletions, DeltaRules, Diff, DiffSummary, Side},

@@ -16,7 +16,7 @@ use gix::{
 
 use super::{
     Budget,
-    profile::{ProfileSettings, refused, setter, word},
+    profile::{self, refused, setter},
     purpose::Purpose,
 };
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
     },
     cli::{
         BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks,
+        word,
     },
     filter::{
         Binary, Fallback, Filter, Limit, PlaceholderContent, Policy, TreeRules, WITHIN_ALL,
@@ -51,7 +52,8 @@ use crate::{
 pub(super) struct FilterRules<'a> {
     pub(super) given: &'a Filters,
     pub(super) purpose: Purpose,
-    pub(super) settings: ProfileSettings,
+    /// With those of the profile.
+    pub(super) settings: Filters,
     pub(super) access: Option<Arc<AccessRules>>,
     /// The text of the access rules.
     pub(super) access_text: Option<Vec<u8>>,
@@ -69,7 +71,7 @@ impl<'a> FilterRules<'a> {
         purpose: Purpose,
         directory: &WorkingDirectory,
     ) -> Result<Self> {
-        let profile = ProfileSettings::of(given.profile.unwrap_or_default());
+        let profile = profile::filters(given.profile.unwrap_or_default());
         given
             .exclude_from_tree
             .iter()
@@ -79,7 +81,7 @@ impl<'a> FilterRules<'a> {
             .map(|rules| access_rules(rules, directory))
             .transpose()?
             .unzip();
-        let settings = profile.with(given);
+        let settings = given.clone().or(profile);
         fit_together(&settings, given)?;
         let named = given.exclude_from_tree.iter();
         let named = named.map(|path| path.as_bytes().into());
@@ -87,7 +89,7 @@ impl<'a> FilterRules<'a> {
             given,
             purpose,
             absent: RefCell::new(named.collect()),
-            policy: policy(&settings, given),
+            policy: policy(&settings),
             settings,
             access: access.map(Arc::new),
             access_text,
@@ -107,17 +109,8 @@ impl<'a> FilterRules<'a> {
     }
 
     fn ignore_files(&self) -> impl Iterator<Item = &[u8]> {
-        let named = self
-            .given
-            .exclude_from_tree
-            .iter()
-            .map(|path| path.as_bytes());
-        let profiled = self
-            .settings
-            .exclude_from_tree
-            .iter()
-            .map(|path| path.as_bytes());
-        profiled.chain(named)
+        let files = self.settings.exclude_from_tree.iter();
+        files.map(|path| path.as_bytes())
     }
 
     /// Whether every file keeps its stored bytes (`--no-attributes`).
@@ -373,11 +366,9 @@ impl<'a> FilterRules<'a> {
     }
 }
 
-/// The policy that `settings` and the exceptions in `given` make together.
-fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
-    let limit = settings
-        .max_size
-        .and_then(|bytes| limit(bytes, settings, given));
+/// The policy that `settings` make together.
+fn policy(settings: &Filters) -> Policy {
+    let limit = settings.max_size.and_then(|bytes| limit(bytes, settings));
     let binary = match settings.binary.unwrap_or(OnBinary::Keep) {
         OnBinary::Keep => None,
         OnBinary::Omit => Some(Fallback::Omit),
@@ -409,7 +400,7 @@ fn policy(settings: &ProfileSettings, given: &Filters) -> Policy {
     }
 }
 
-fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limit> {
+fn limit(bytes: u64, settings: &Filters) -> Option<Limit> {
     let remedy = match settings.large.unwrap_or(Large::Omit) {
         Large::Keep => return None,
         Large::Omit => Fallback::Omit,
@@ -419,7 +410,7 @@ fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limi
             Fallback::Replace(PlaceholderContent::Sparse(bytes.saturating_add(1)))
         }
     };
-    let globs = given.size_exempt.iter().map(|glob| glob.as_bytes());
+    let globs = settings.size_exempt.iter().map(|glob| glob.as_bytes());
     Some(Limit {
         bytes,
         exceptions: LargeFiles::new(globs),
@@ -428,7 +419,7 @@ fn limit(bytes: u64, settings: &ProfileSettings, given: &Filters) -> Option<Limi
 }
 
 /// Refuses an option in `given` that depends on another option which neither the profile nor the user has set.
-fn fit_together(settings: &ProfileSettings, given: &Filters) -> Result<()> {
+fn fit_together(settings: &Filters, given: &Filters) -> Result<()> {
     if settings.no_attributes && settings.lfs == Some(Lfs::Content) {
         let template = "options '{}' and '--lfs=content' cannot be used together";
         return Err(refused(

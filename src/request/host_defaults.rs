@@ -5,7 +5,7 @@
 
 use clap::ValueEnum;
 
-use super::profile::ProfileSettings;
+use super::profile;
 use crate::{
     base::error::{Error, Result, format_bytes},
     cli::{Args, Lfs, Submodules},
@@ -18,7 +18,7 @@ use crate::{
 
 /// Fills in the filters of `args` that no option and no profile sets, from the configuration of `repository`.
 pub fn fill(args: &mut Args, repository: &Repository, environment: &Environment) -> Result<()> {
-    let profile = ProfileSettings::of(args.filters.profile.unwrap_or_default());
+    let profile = profile::filters(args.filters.profile.unwrap_or_default());
     let filters = &mut args.filters;
     let reads_work_tree = args.content.worktree_attributes;
     if filters.submodules.or(profile.submodules).is_none() && !reads_work_tree {

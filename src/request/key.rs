@@ -42,9 +42,9 @@ use crate::{
 };
 
 /// Changes whenever the same request makes other bytes.
-const ENCODING: u64 = 4;
+const ENCODING: u64 = 5;
 /// Changes whenever the same filters select other files, or make other bytes of them.
-const FILES_ENCODING: u64 = 3;
+const FILES_ENCODING: u64 = 4;
 /// The most bytes of extra files that are read for the key.
 const MAX_EXTRA: u64 = 1 << 20;
 
@@ -364,47 +364,19 @@ impl ViewBuilder<'_> {
 
     fn add_filters(&self, encoder: &mut Encoder) {
         let FilterRules {
-            given,
+            // In the settings.
+            given: _,
             purpose: _,
             settings,
             access: _,
             access_text,
             exclude_texts,
-            // Follows from the settings and the exceptions.
+            // Follows from the settings.
             policy: _,
             absent: _,
         } = self.filters;
-        let cli::Filters {
-            exclude_from_tree,
-            exclude,
-            bad_pattern,
-            size_exempt,
-            // Their texts are hashed.
-            exclude_from: _,
-            access_rules: _,
-            // A field of the content.
-            pax_notes: _,
-            // Where an object is does not change the object.
-            submodule_git_dir: _,
-            // In the settings.
-            profile: _,
-            no_attributes: _,
-            max_size: _,
-            large: _,
-            binary: _,
-            binary_within: _,
-            symlinks: _,
-            submodules: _,
-            lfs: _,
-            missing: _,
-            exclude_grammar: _,
-        } = given;
-        encoder.debug("filters", settings);
-        encoder.words("exclude from tree", exclude_from_tree);
+        encoder.bytes("filters", settings.key());
         encoder.list("exclude from", exclude_texts.iter().map(|text| &text[..]));
-        encoder.words("exclude", exclude);
-        encoder.debug("bad pattern", bad_pattern);
-        encoder.words("large file", size_exempt);
         encoder.list("access", access_text.iter().map(|text| &text[..]));
     }
 

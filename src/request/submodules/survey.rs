@@ -19,7 +19,7 @@ use crate::{
         error::{Error, Result, format_bytes},
         io::print_line,
     },
-    cli::{SubmoduleMapping, Submodules as How},
+    cli::{SubmoduleMapping, Submodules as How, word},
     filter::Filter,
     git::{
         command::CommandContext,
@@ -45,7 +45,6 @@ use crate::{
     },
     request::{
         archived::{ArchivedRepository, ResolvedTree},
-        profile::word,
         purpose::Purpose,
         view_builder::{Fetching, ViewBuilder},
     },
