@@ -88,7 +88,13 @@ fn place() -> Repo {
     // A name that would run a command, if a shell read it.
     place.git(["tag", "made$(touch${IFS}ran)", "HEAD"]);
     place.write("terminal.py", include_str!("terminal.py"));
-    place
+    at_home(place)
+}
+
+/// The same in a home of its own: fish writes to it, and lets nobody else read what it writes.
+fn at_home(place: Repo) -> Repo {
+    let home = place.path().join("home");
+    place.env("HOME", home)
 }
 
 /// What the `shell` makes of each of the `lines`.
@@ -276,7 +282,7 @@ fn scripts_are_complete_and_sound() {
             }
         }
         if installed(shell) {
-            let place = Repo::scratch();
+            let place = at_home(Repo::scratch());
             place.write("script", &script);
             let mut shell = place.command(shell);
             let _ = run(shell.arg(check).arg("script")).success();
