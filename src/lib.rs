@@ -79,6 +79,8 @@
 //!   its objects before it looks at one. These are hints: they decide nothing, and they fail in silence.
 //! * `format` does not know git, `base::pipeline` knows neither git nor tar, `git::objects` sees no path, and `git::convert`
 //!   sees paths but no archive.
+//! * An archive in the cache is the donor of the next one of its family (`archive::donor`): files without conversion are copied
+//!   by the id of their blob. Only bytes come from there, after their sum was checked; the plan decides everything else.
 //! * Every queue and cache has a limit in bytes, and an object above the limit is streamed. The walk returns mapped pages of
 //!   packs to the system as it moves on. The memory limit does not count the following, which have limits of their own or that
 //!   of their object: the innermost tree and large ones above it, an attribute file while it is read (100 MiB), the attribute

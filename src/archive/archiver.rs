@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use gix::ObjectId;
 
-use super::store::{Store, Stores};
+use super::{
+    donor::{Donation, Donor, Inheritance},
+    store::{Store, Stores},
+};
 use crate::{
     base::buffer::Buffer,
+    cache::StoredArchive,
     format::{Format, Part, Records},
     git::{
         objects::{Decoder, slot::Allowance},
@@ -14,7 +18,7 @@ use crate::{
         tree::TreeRules,
     },
     output::report::{Counts, Lines},
-    plan::{BlobPolicy, Window, extra::Extra},
+    plan::{BlobPolicy, KnownBlobs, Window, extra::Extra},
 };
 
 /// The object was not found anywhere.
@@ -29,6 +33,8 @@ pub struct Piece<R> {
     pub(super) log: Buffer,
     /// Lines of the manifest, if there is one.
     pub(super) manifest: Lines,
+    /// The files in the piece that the next archive can copy.
+    pub(super) donations: Vec<Donation>,
     /// The counts for the summary.
     pub(super) counts: Counts,
 }
@@ -41,6 +47,7 @@ pub(super) struct Mark {
     records: usize,
     /// Bytes of the log.
     pub(super) log: usize,
+    donations: usize,
 }
 
 impl<R: Records> Piece<R> {
@@ -49,6 +56,7 @@ impl<R: Records> Piece<R> {
             bytes: self.part.bytes.len(),
             records: self.part.records.mark(),
             log: self.log.len(),
+            donations: self.donations.len(),
         }
     }
 
@@ -62,6 +70,7 @@ impl<R: Records> Piece<R> {
     pub(super) fn truncate_part(&mut self, mark: Mark) {
         self.part.bytes.truncate(mark.bytes);
         self.part.records.truncate(mark.records);
+        self.donations.truncate(mark.donations);
     }
 
     /// Bytes of the archive in this piece.
@@ -74,6 +83,7 @@ impl<R: Records> Piece<R> {
         self.part.records.truncate(0);
         self.log.clear();
         self.manifest.clear();
+        self.donations.clear();
         self.counts = Counts::default();
     }
 }
@@ -104,9 +114,31 @@ pub struct Archiver<F> {
     pub scratch_max: usize,
     /// Whether the names of entries are printed.
     pub verbose: bool,
+    /// The archive that files are copied from.
+    pub donor: Option<Arc<Donor>>,
+    /// Whether the next archive may copy from this one.
+    pub donates: bool,
 }
 
 impl<F> Archiver<F> {
+    /// Copies files from an earlier archive, and notes what the next one can copy.
+    pub(super) fn inheriting(self, inheritance: &Inheritance) -> Self {
+        let donor = inheritance.donor.clone();
+        for store in self.stores.iter() {
+            // What takes the place of an object is not what the donor has.
+            let is_plain = store.odb.replacements.is_empty();
+            let known = donor.clone().filter(|_| is_plain);
+            store
+                .locators
+                .know(known.map(|donor| donor as Arc<dyn KnownBlobs>));
+        }
+        Self {
+            donor,
+            donates: inheritance.donates,
+            ..self
+        }
+    }
+
     /// The store with the objects of `window`.
     pub(super) fn store(&self, window: &Window) -> &Store {
         self.stores.get(window.store)
@@ -119,6 +151,8 @@ pub struct Scratch<F: Format> {
     /// Content that is not archived unchanged: link targets, files to be converted.
     pub(super) content: Buffer,
     pub(super) format: F::Scratch,
+    /// Reads the donor.
+    pub(super) donor: Option<StoredArchive>,
 }
 
 impl<F: Format> Scratch<F> {

@@ -7,12 +7,14 @@ use gix::bstr::ByteSlice;
 
 use super::{
     archiver::{Archiver, MISSING, Piece, Scratch},
+    donor::Donation,
     extra,
 };
 use crate::{
     base::{buffer::Buffer, error::Result},
+    cache::StoredArchive,
     filter::{Disposition, OmissionReason, PlaceholderContent},
-    format::{Format, Layout, Member, MemberKind},
+    format::{Format, Layout, Member, MemberKind, StoredBody},
     git::{
         convert,
         lfs::POINTER_LEN,
@@ -126,6 +128,7 @@ impl<F: Format> Archiver<F> {
             decoder,
             content,
             format,
+            donor,
         } = &mut *scratch;
         let Piece { part, log, .. } = &mut *piece;
         let (mut size, mut archived) = (None, None);
@@ -144,6 +147,17 @@ impl<F: Format> Archiver<F> {
             MemberKind::File | MemberKind::Executable => {
                 let begun = self.format.begin_file(&member, part);
                 let body = part.bytes.len();
+                if let Some(copied) = self.copied(donor, window, entry, &mut part.bytes) {
+                    self.format.check(&member, log)?;
+                    self.format.end_copied(format, begun, &member, copied, part);
+                    self.donate(entry, Layout::Whole, copied.size, piece);
+                    return Ok(EntryOutcome {
+                        disposition: entry.disposition,
+                        size: Some(copied.size),
+                        decoded: false,
+                        archived: Some(copied.size),
+                    });
+                }
                 let out = (&mut part.bytes, &mut *log);
                 let stored = self.file((decoder, content), window, entry, limit, out)?;
                 if let Some(unwanted) = self.unwanted(window, entry, &part.bytes[body..], stored) {
@@ -160,6 +174,7 @@ impl<F: Format> Archiver<F> {
                 self.format.check(&member, log)?;
                 let layout = self.layout(window, entry, stored);
                 self.format.end_file(format, begun, &member, layout, part);
+                self.donate(entry, layout, stored, piece);
                 size = Some(stored);
             }
         }
@@ -169,6 +184,38 @@ impl<F: Format> Archiver<F> {
             decoded: size.is_some(),
             archived,
         })
+    }
+
+    /// Appends the body of a file that is known from the donor to `out`, through the `reader` of this thread. `None` if there is
+    /// none, or if it is not what it was.
+    fn copied(
+        &self,
+        reader: &mut Option<StoredArchive>,
+        window: &Window,
+        entry: &Entry,
+        out: &mut Buffer,
+    ) -> Option<StoredBody> {
+        let (Blob::Known(number), Some(donor), Some(size)) = (entry.blob, &self.donor, entry.size)
+        else {
+            return None;
+        };
+        if self.layout(window, entry, size) == Layout::Streamed {
+            return None;
+        }
+        donor.copy(reader, number, out)
+    }
+
+    /// Notes that `piece` ends with a file that is stored as it is, so that the next archive can copy it.
+    fn donate(&self, entry: &Entry, layout: Layout, size: u64, piece: &mut Piece<F::Records>) {
+        let is_plain = entry.treatment.is_none() && entry.treatment.text.is_none();
+        let is_blob = !matches!(entry.blob, Blob::Extra(_) | Blob::Lfs(_) | Blob::None);
+        if !self.donates || !is_plain || !is_blob || layout == Layout::Streamed {
+            return;
+        }
+        let body = self.format.last_body(&piece.part, size);
+        piece
+            .donations
+            .extend(body.map(|body| Donation { id: entry.id, body }));
     }
 
     /// Appends the content of a file to `out`, converted as its attributes ask. Returns the size of the blob in bytes.
@@ -387,7 +434,8 @@ impl<F: Format> Archiver<F> {
                     Ok(object.append(self.path_in_tree(window, entry).as_bstr(), out)?)
                 };
             }
-            Blob::Unknown => Err(MISSING.into()),
+            // A known blob whose bytes turned out to be bad is looked for as well.
+            Blob::Known(_) | Blob::Unknown => Err(MISSING.into()),
         };
         match outcome {
             Ok(()) | Err(Failure::TooLarge) => outcome,

@@ -88,7 +88,9 @@ impl<F: Format> Archiver<F> {
             Blob::Loose(dir) => output.loose(&store.odb.loose_path(dir, &id)),
             Blob::Extra(number) => return output.extra(&self.extras[number as usize]),
             Blob::Lfs(number) => return output.lfs(&window.lfs_objects[number]),
-            Blob::None | Blob::Unknown => Err(StreamError::BeforeOutput(MISSING.into())),
+            Blob::None | Blob::Known(_) | Blob::Unknown => {
+                Err(StreamError::BeforeOutput(MISSING.into()))
+            }
         };
         let Err(StreamError::BeforeOutput(failure)) = planned else {
             return planned;

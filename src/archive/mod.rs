@@ -20,6 +20,7 @@
 //! | [`measure()`], [`survey()`] | for `info` and `missing`, which make no archive |
 
 mod archiver;
+mod donor;
 mod entry;
 mod entry_error;
 mod extra;
@@ -37,6 +38,7 @@ mod worker;
 mod writer;
 
 pub use archiver::{Archiver, Piece, Scratch};
+pub use donor::{Donor, Inheritance};
 pub use entry::record;
 pub use measure::{Known, Measurement, UnknownReason, archive_length, measure, tar_length};
 pub use range::send_range;

@@ -66,6 +66,8 @@ impl<F> Prepared<F> {
             allowance: Allowance::new(run.budget.delta_bases()),
             scratch_max: run.budget.scratch(),
             verbose: run.verbose,
+            donates: false,
+            donor: None,
         };
         Ok(Self {
             archiver,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    donor::Inheritance,
     fetch,
     prepare::{self, Prepared},
     writer::ArchiveWriter,
@@ -55,6 +56,8 @@ pub struct RunStats {
     /// Takes a line for each entry. The caller ends the manifest after the archive is delivered; a run
     /// leaves the end open.
     pub manifest: Option<Manifest>,
+    /// What the archive copies from an earlier one, and leaves for the next one.
+    pub inheritance: Inheritance,
 }
 
 /// Makes the archive that `request` asks for, and counts in `stats`. A tar for a filter command is written
@@ -198,6 +201,7 @@ fn stream<F: format::Format>(
         shareable,
         read_ahead: _until_the_end,
     } = Prepared::new(format, request, manifest.is_some())?;
+    let archiver = archiver.inheriting(&stats.inheritance);
     let directories = planner.directories();
     let Diagnostics { console, meter } = diagnostics;
     let mut writer = ArchiveWriter::new(
@@ -218,7 +222,11 @@ fn stream<F: format::Format>(
     };
     let (times, outcome) = pipeline::run(plan, &archiver, &mut writer, limits);
     let outcome = outcome.and_then(|()| writer.finish());
-    (stats.summary.counts, stats.manifest) = writer.into_stats();
+    (
+        stats.summary.counts,
+        stats.inheritance.index,
+        stats.manifest,
+    ) = writer.into_stats();
     stats.summary.counts.directories.read = directories.load(Ordering::Relaxed);
     stats.summary.seconds = Seconds {
         wall: Duration::ZERO,

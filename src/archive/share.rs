@@ -2,13 +2,21 @@
 
 use std::{fs::File, io::Write};
 
-use super::run::{ArchiveOutputs, RunStats, run};
+use std::sync::{Arc, OnceLock};
+
+use super::{
+    donor::{self, Donor},
+    run::{ArchiveOutputs, RunStats, run},
+};
 use crate::{
     base::error::{Error, Result},
     cache::{self, Account, CacheRequest, Failure, Settings, StoredArchive},
     format::tar,
     output::report::{Console, Counts, Meter},
-    request::{Request, format::Container},
+    request::{
+        Content, Request,
+        format::{Container, Format},
+    },
 };
 
 /// Carries `request` out for `output`, through the cache that `settings` name. Counts in `stats` as
@@ -22,7 +30,9 @@ pub fn share(
     stats: &mut RunStats,
 ) -> Result<()> {
     let shareable = request.run.shareable.clone();
+    let family = request.family.filter(|_| is_copied(&request.content));
     let order = CacheRequest {
+        family,
         key: request.key.clone(),
         is_shareable: &|| shareable.holds(),
     };
@@ -31,15 +41,26 @@ pub fn share(
         stats.summary.changes = Some(delta.counts);
     }
     let mut account = Account::default();
+    let donor = Arc::new(OnceLock::new());
+    let found = Arc::clone(&donor);
     let produce = |destination: &mut (dyn Write + Send)| {
         let outputs = ArchiveOutputs {
             destination,
             console,
             meter,
         };
+        stats.inheritance.donates = family.is_some();
+        stats.inheritance.donor = family.and_then(|family| find_donor(settings, &family, &request));
+        if let Some(donor) = &stats.inheritance.donor {
+            let _ = found.set(Arc::clone(donor));
+        }
         produce(request, outputs, stats)
     };
     let outcome = cache::deliver(settings, order, output, produce, &mut account);
+    let state = |donor: &Arc<Donor>| {
+        if donor.is_sound() { "used" } else { "damaged" }
+    };
+    account.donor = donor.get().map(state);
     let served = account.served;
     stats.summary.bytes_out = served;
     stats.summary.cache = Some(account);
@@ -55,7 +76,7 @@ pub fn share(
         // The run fails anyway, with an error that says more.
         let _ = (&mut &*output).write_all(&tar::torn_at(served));
     }
-    stats.summary.counts = Counts::of_notes(&outcome?)?;
+    stats.summary.counts = Counts::of_notes(donor::split(&outcome?).0)?;
     Ok(())
 }
 
@@ -69,7 +90,9 @@ pub(super) fn complete(
     account: &mut Account,
 ) -> Result<StoredArchive> {
     let shareable = request.run.shareable.clone();
+    let family = request.family.filter(|_| is_copied(&request.content));
     let order = CacheRequest {
+        family,
         key: request.key.clone(),
         is_shareable: &|| shareable.holds(),
     };
@@ -93,7 +116,27 @@ pub(super) fn complete(
 /// Makes the archive of `request`. Returns the notes that go with it.
 fn produce(request: Request, outputs: ArchiveOutputs<'_>, stats: &mut RunStats) -> Result<Vec<u8>> {
     run(request, outputs, stats)?;
-    Ok(stats.summary.counts.to_notes())
+    let index = std::mem::take(&mut stats.inheritance.index);
+    Ok(donor::join(stats.summary.counts.to_notes(), &index))
+}
+
+/// Whether archives of `content` store files as they are, so that they can be copied. Rules by content have to see it.
+fn is_copied(content: &Content) -> bool {
+    let is_plain = matches!(
+        content.format,
+        Format::Tar | Format::Filtered(_) | Format::Zip(_)
+    );
+    is_plain && content.delta.is_none() && content.blob_policy.policy.binary.is_none()
+}
+
+/// The archive of the `family` that was completed last, if `request` can copy from it.
+fn find_donor(settings: &Settings, family: &cache::Key, request: &Request) -> Option<Arc<Donor>> {
+    let mut archive = StoredArchive::latest(settings, family)?;
+    let notes = archive.take_notes();
+    let (_, index) = donor::split(&notes);
+    let id_len = request.content.archived().treeish.tree.as_slice().len();
+    let max_size = request.run.budget.whole_object();
+    Donor::new(archive, index.to_vec(), id_len, max_size).map(Arc::new)
 }
 
 fn failed(failure: Failure<Error>) -> Error {

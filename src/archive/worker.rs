@@ -29,6 +29,7 @@ impl<F: Format> Worker for Archiver<F> {
             decoder: Decoder::new(Arc::clone(&self.allowance)),
             content: Buffer::default(),
             format: F::Scratch::default(),
+            donor: None,
         }
     }
 

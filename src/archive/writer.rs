@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::archiver::Piece;
+use super::{archiver::Piece, donor::DonorIndex};
 use crate::{
     base::{
         buffer::Buffer,
@@ -48,6 +48,7 @@ pub struct ArchiveWriter<'a, F: Format> {
     torn: bool,
     manifest: Option<Manifest>,
     counts: Counts,
+    index: DonorIndex,
     meter: Meter,
     shareable: Shareable,
 }
@@ -74,6 +75,7 @@ impl<'a, F: Format> ArchiveWriter<'a, F> {
             torn: false,
             manifest,
             counts: Counts::default(),
+            index: DonorIndex::new(),
             meter,
             shareable,
         }
@@ -106,10 +108,10 @@ impl<'a, F: Format> ArchiveWriter<'a, F> {
         Ok(())
     }
 
-    /// The counts, and the manifest without its last line: only the caller knows that the archive has
-    /// arrived.
-    pub fn into_stats(self) -> (Counts, Option<Manifest>) {
-        (self.counts, self.manifest)
+    /// The counts, the index of the files that the next archive can copy, and the manifest without its last line: only the caller
+    /// knows that the archive has arrived.
+    pub fn into_stats(self) -> (Counts, Vec<u8>, Option<Manifest>) {
+        (self.counts, self.index.into_bytes(), self.manifest)
     }
 
     /// Write the bytes before the first entry, unless they are written.
@@ -181,6 +183,7 @@ impl<F: Format> Sink<Piece<F::Records>> for ArchiveWriter<'_, F> {
             self.truncate();
             return Err(error);
         }
+        self.index.add(&piece.donations, start);
         self.counts += piece.counts;
         self.show_progress();
         piece.clear();

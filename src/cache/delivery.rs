@@ -10,6 +10,7 @@ use super::{
     error::CacheError,
     follow::{Ending, follow},
     jobs::{Busy, Job},
+    latest,
     producer::{self, Claim},
     request::{Account, CacheRequest, Failure, Key, Produce, Role},
     settings::{SMALLEST, Settings},
@@ -76,6 +77,7 @@ struct Delivery<'a> {
     settings: &'a Settings,
     client: Client<'a>,
     is_shareable: &'a (dyn Fn() -> bool + Sync),
+    family: Option<Key>,
     begun: Instant,
     account: &'a mut Account,
 }
@@ -102,6 +104,7 @@ impl<'a> Delivery<'a> {
             settings,
             client: Client::new(output),
             is_shareable: order.is_shareable,
+            family: order.family,
             begun: Instant::now(),
             account,
         }
@@ -255,13 +258,19 @@ impl<'a> Delivery<'a> {
             drop(job);
             notes
         };
-        producer::run(
+        let produced = producer::run(
             claim,
             &mut self.client,
             self.is_shareable,
             produce,
             self.account,
-        )
+        );
+        if let (Ok(_), Some(family), Ok(true)) = (&produced, &self.family, directory.exists(&name))
+        {
+            // Without the note, the next archive has no donor.
+            let _ = latest::write(directory, family, key);
+        }
+        produced
     }
 
     /// Produces for the client alone, if there is one.

@@ -4,7 +4,7 @@
 //! processes read it meanwhile. An archive in the making is called `<key>.part`, a complete one `<key>`. Nothing of a
 //! file is believed whose sums are wrong.
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use std::{fs::File, io, os::unix::fs::FileExt, sync::Arc};
 
 use super::{directory::CacheDirectory, error::CacheError};
 
@@ -207,7 +207,7 @@ pub(super) struct Contents {
     pub(super) produced: u64,
     /// What the producer said about the archive.
     pub(super) notes: Vec<u8>,
-    sums: Vec<u8>,
+    sums: Arc<[u8]>,
     /// The number of the chunk that is verified next.
     next: u64,
     chunk: Vec<u8>,
@@ -237,7 +237,7 @@ impl Contents {
         Ok(Self {
             produced,
             notes: notes.to_vec(),
-            sums: sums.to_vec(),
+            sums: sums.into(),
             next: 0,
             chunk: Vec::new(),
         })
@@ -265,6 +265,30 @@ impl Contents {
         } else {
             Err(Damaged)
         }
+    }
+
+    /// The same for another reader, without the notes.
+    pub(super) fn another(&self) -> Self {
+        Self {
+            produced: self.produced,
+            notes: Vec::new(),
+            sums: Arc::clone(&self.sums),
+            next: 0,
+            chunk: Vec::new(),
+        }
+    }
+
+    /// Like [`chunk_with`](Self::chunk_with), but a chunk that was verified last is not read again.
+    pub(super) fn chunk_around(&mut self, file: &File, at: u64) -> Result<(u64, &[u8]), Damaged> {
+        let number = at / CHUNK;
+        if self.chunk.is_empty() || self.next != number + 1 {
+            self.next = number;
+            if let Err(damaged) = self.verify(file) {
+                self.chunk.clear();
+                return Err(damaged);
+            }
+        }
+        Ok((number * CHUNK, &self.chunk))
     }
 
     /// The verified chunk of `file` that holds byte `at` of the archive, and the position of the chunk in the archive.

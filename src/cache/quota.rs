@@ -152,6 +152,10 @@ fn sweep(directory: &CacheDirectory, file: &Listed, age: Duration) -> Result<boo
             directory.remove(&file.name)?;
             Ok(true)
         }
+        "latest" if file.used.elapsed().is_ok_and(|unused| unused > age) => {
+            directory.remove(&file.name)?;
+            Ok(true)
+        }
         _ => Ok(false),
     }
 }

@@ -40,6 +40,8 @@ impl<E, F: FnOnce(&mut (dyn Write + Send)) -> Result<Vec<u8>, E>> Produce<E> for
 pub struct CacheRequest<'a> {
     /// The key of the archive, or the reason why it has none.
     pub key: Result<Key, String>,
+    /// The archives that may have the same files: the next one of them is told where this one is.
+    pub family: Option<Key>,
     /// Whether all that was written so far, and the next write, follow from the key alone. Once false, always false.
     pub is_shareable: &'a (dyn Fn() -> bool + Sync),
 }
@@ -77,6 +79,9 @@ pub struct Account {
     pub produced: u64,
     /// Bytes that the client of this process received.
     pub served: u64,
+    /// Whether files were copied from an earlier archive: `used`, or `damaged`, if it turned out to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub donor: Option<&'static str>,
 }
 
 /// Why an archive was not delivered.

@@ -10,9 +10,14 @@ use std::{
 use super::{
     directory::{self, CacheDirectory},
     entry::{Contents, Damaged},
+    latest,
     request::Key,
     settings::Settings,
 };
+
+/// A part of a file that is not as its producer wrote it.
+#[derive(Debug)]
+pub struct BadChunk;
 
 /// An archive that is complete.
 pub struct StoredArchive {
@@ -33,10 +38,50 @@ impl StoredArchive {
         Some(stored)
     }
 
+    /// The archive that was completed last for `family`, if it is still here.
+    pub fn latest(settings: &Settings, family: &Key) -> Option<Self> {
+        let directory = CacheDirectory::open(&settings.directory).ok()?;
+        let key = latest::read(&directory, family)?;
+        let file = directory.open_file(&key).ok()??;
+        let stored = Self::read(Arc::new(file)).ok()?;
+        directory::touch(&stored.file);
+        Some(stored)
+    }
+
     /// The archive in `file`, which may have another name by now, or none.
     pub(super) fn read(file: Arc<File>) -> Result<Self, Damaged> {
         let contents = Contents::read(&file)?;
         Ok(Self { file, contents })
+    }
+
+    /// The archive for another thread, without the notes.
+    pub fn another(&self) -> Self {
+        Self {
+            file: Arc::clone(&self.file),
+            contents: self.contents.another(),
+        }
+    }
+
+    /// Takes what the producer said about the archive.
+    pub fn take_notes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.contents.notes)
+    }
+
+    /// Passes the bytes `range` of the archive to `take`. Fails at a part of the file that is damaged.
+    pub fn copy(&mut self, range: Range<u64>, take: &mut dyn FnMut(&[u8])) -> Result<(), BadChunk> {
+        let mut at = range.start;
+        while at < range.end {
+            let found = self.contents.chunk_around(&self.file, at);
+            let (start, chunk) = found.map_err(|Damaged| BadChunk)?;
+            let within = |position: u64| (position - start).min(chunk.len() as u64) as usize;
+            let wanted = &chunk[within(at)..within(range.end)];
+            if wanted.is_empty() {
+                return Err(BadChunk);
+            }
+            take(wanted);
+            at += wanted.len() as u64;
+        }
+        Ok(())
     }
 
     /// The length of the archive, in bytes.

@@ -81,6 +81,23 @@ pub type Flush<'a, R, E> = &'a mut dyn FnMut(&mut Part<R>) -> Result<(), E>;
 /// Takes the next bytes of an archive.
 pub type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
+/// The body of a file as an archive stores it.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredBody {
+    /// The first byte, counted from the beginning of a part or of the archive.
+    pub start: i64,
+    /// Bytes in the archive.
+    pub packed: u64,
+    /// Bytes of the content.
+    pub size: u64,
+    /// The sum of the content, in formats that have one.
+    pub crc: u32,
+    /// Whether the body is deflated.
+    pub is_deflated: bool,
+    /// Whether the content looks like text, in formats that tell.
+    pub is_text: bool,
+}
+
 /// An archive format.
 ///
 /// A file that fits into memory is begun, its body is appended to the part's bytes, and the file is ended.
@@ -123,6 +140,19 @@ pub trait Format: Sync {
         layout: Layout,
         part: &mut Part<Self::Records>,
     );
+
+    /// End the file that was begun, whose `body` was copied from another archive of this format, as it is stored there.
+    fn end_copied(
+        &self,
+        scratch: &mut Self::Scratch,
+        begun: Begun,
+        member: &Member<'_>,
+        body: StoredBody,
+        part: &mut Part<Self::Records>,
+    );
+
+    /// Where the body is of the file of `size` bytes that was ended last, with the whole of it in `part`.
+    fn last_body(&self, part: &Part<Self::Records>, size: u64) -> Option<StoredBody>;
 
     /// Append a file that does not fit into memory.
     fn stream_file<E: From<std::io::Error>>(

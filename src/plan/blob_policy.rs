@@ -84,6 +84,11 @@ impl BlobPolicy {
         }
     }
 
+    /// Apply the policy to `entry`, called `name`, whose blob has `size` bytes.
+    pub(super) fn apply_size(&self, entry: &mut Entry, name: &[u8], size: u64) {
+        leave_out(entry, self.by_size(name, size));
+    }
+
     /// Apply the policy to `entry`, called `name`, whose content is `object`.
     pub(super) fn apply_to_lfs(&self, object: &LfsObject, (entry, name): (&mut Entry, &[u8])) {
         let found = (object.size(), || object.is_here());

@@ -84,6 +84,8 @@ pub enum Blob {
     Loose(u32),
     /// The extra file of this number.
     Extra(u32),
+    /// The blob of this number that is known from elsewhere.
+    Known(u32),
     /// The LFS object of this number in the window.
     Lfs(usize),
     /// Not located yet. After the search: not found, so the reader searches everywhere once more and then fails.

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gix::ObjectId;
+use gix::{ObjectId, hash::oid};
 
 use super::{
     LOOSE_RATIO, RELEASE_BYTES,
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     base::error::Result,
     filter::{Disposition, OmissionReason},
+    format::MemberKind,
     git::{
         lfs::{self, LfsObject},
         objects::{
@@ -29,11 +30,18 @@ use crate::{
             wanted::{MissingObjects, Role},
         },
         odb::{self, ObjectLocation, Odb},
+        tree::Mode,
     },
 };
 
 /// The number of blobs in one look-up: about as many as the processor loads from memory at once.
 const GROUP: usize = 16;
+
+/// Blobs that need not be located, because their contents are at hand.
+pub trait KnownBlobs: Send + Sync {
+    /// The number of the blob `id`, and its size in bytes, if it is known.
+    fn find(&self, id: &oid) -> Option<(u32, u64)>;
+}
 
 /// The locators of all threads.
 pub struct Locators(Mutex<Pool>);
@@ -45,6 +53,7 @@ struct Pool {
     free: Vec<Locator>,
     blob_policy: Arc<BlobPolicy>,
     repeated: Arc<Repeated>,
+    known: Option<Arc<dyn KnownBlobs>>,
     /// Estimated bytes planned since pack pages were released.
     unreleased: u64,
 }
@@ -58,8 +67,14 @@ impl Locators {
             free: Vec::new(),
             blob_policy,
             repeated,
+            known: None,
             unreleased: 0,
         }))
+    }
+
+    /// Leaves out the blobs that are `known` from here on.
+    pub fn know(&self, known: Option<Arc<dyn KnownBlobs>>) {
+        self.pool().known = known;
     }
 
     /// Locate the blobs of `window`, or their replacements, and cut it into jobs.
@@ -142,7 +157,8 @@ impl Pool {
     fn take(&mut self) -> Locator {
         self.free.pop().unwrap_or_else(|| {
             let repeated = Arc::clone(&self.repeated);
-            Locator::new(self.odb(), Arc::clone(&self.blob_policy), repeated)
+            let policy = Arc::clone(&self.blob_policy);
+            Locator::new(self.odb(), policy, repeated, self.known.clone())
         })
     }
 
@@ -163,6 +179,7 @@ struct Locator {
     odb: Odb,
     blob_policy: Arc<BlobPolicy>,
     sizer: Sizer,
+    known: Option<Arc<dyn KnownBlobs>>,
     /// Reads pointers to LFS objects.
     reader: Option<Reader>,
     chains: ChainBuilder,
@@ -182,11 +199,17 @@ struct Located {
 }
 
 impl Locator {
-    fn new(odb: Odb, blob_policy: Arc<BlobPolicy>, repeated: Arc<Repeated>) -> Self {
+    fn new(
+        odb: Odb,
+        blob_policy: Arc<BlobPolicy>,
+        repeated: Arc<Repeated>,
+        known: Option<Arc<dyn KnownBlobs>>,
+    ) -> Self {
         Self {
             odb,
             blob_policy,
             sizer: Sizer::default(),
+            known,
             reader: None,
             chains: ChainBuilder::default().with_repeated(repeated),
             ids: Vec::new(),
@@ -202,6 +225,7 @@ impl Locator {
             lfs_objects,
             ..
         } = &mut window;
+        self.note_known(entries, paths);
         if self.odb.reads_ahead() {
             let wanted = entries.iter().filter(|entry| is_wanted(entry));
             let ids: Vec<ObjectId> = wanted.map(|entry| entry.id).collect();
@@ -212,7 +236,9 @@ impl Locator {
             let mut found = 0;
             for entry in entries {
                 let (mut size, mut scratch) = (0, 0);
-                if is_wanted(entry) {
+                if let (Blob::Known(_), Some(known)) = (entry.blob, entry.size) {
+                    size = known;
+                } else if is_wanted(entry) {
                     (size, scratch) = self.place(found, entry, paths, lfs_objects);
                     found += 1;
                 }
@@ -226,6 +252,21 @@ impl Locator {
             None => {
                 window.chains = self.chains.finish();
                 Ok(cuts.cut(window))
+            }
+        }
+    }
+
+    /// Notes which of `entries` are known, with their sizes, and applies the policy to them.
+    fn note_known(&self, entries: &mut [Entry], paths: &[u8]) {
+        let Some(known) = &self.known else {
+            return;
+        };
+        for entry in entries.iter_mut().filter(|entry| is_plain_file(entry)) {
+            if let Some((number, size)) = known.find(&entry.id) {
+                entry.blob = Blob::Known(number);
+                entry.size = Some(size);
+                let name = entry.name(paths).to_owned();
+                self.blob_policy.apply_size(entry, &name, size);
             }
         }
     }
@@ -367,6 +408,16 @@ impl Locator {
             None => unknown,
         }
     }
+}
+
+/// Whether `entry` is a file that is sent with the content of its blob, as it is stored.
+fn is_plain_file(entry: &Entry) -> bool {
+    let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
+    is_file
+        && is_wanted(entry)
+        && entry.mode != Mode::Symlink
+        && entry.disposition == Disposition::Content
+        && entry.treatment.is_none()
 }
 
 /// Whether the content of `entry` is in an object and not located yet.

@@ -38,7 +38,7 @@ pub use blob_policy::{BlobPolicy, ContentSize};
 pub use builder::{Item, WindowBuilder};
 pub use entry::{Blob, ChangeRecord, Entry};
 use extra::Extra;
-pub use locate::Locators;
+pub use locate::{KnownBlobs, Locators};
 pub use naming::Naming;
 pub use planned_tree::PlannedTree;
 use planner::TreePlanner;

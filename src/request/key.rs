@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeSet, ffi::OsString, fmt::Debug, fs::File, io::Read, os::unix::ffi::OsStrExt,
-    sync::Arc,
+    path::Path, sync::Arc,
 };
 
 use gix::{
@@ -71,6 +71,23 @@ impl KeyInputs<'_> {
         }
         self.refuse_incomplete()?;
         self.hash(Covered::Archive)
+    }
+
+    /// Hash of what decides how a blob without conversion is stored, of the repository at `common_dir`, and of the readers: archives
+    /// with equal hashes can copy from each other.
+    pub(super) fn family(&self, common_dir: &Path) -> Result<Key, String> {
+        let mut encoder = Encoder::new();
+        let content = &self.content;
+        encoder.bytes("family", content.format.row().name);
+        encoder.bytes("version", env!("CARGO_PKG_VERSION"));
+        for (name, value) in content.format.parameters() {
+            encoder.bytes(name, value);
+        }
+        encoder.number("big file", content.archived().big_file);
+        encoder.debug("hash", &content.archived().tree.rules.hash);
+        encoder.bytes("repository", common_dir.as_os_str().as_bytes());
+        self.view.add_filters(&mut encoder);
+        encoder.finish()
     }
 
     /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.

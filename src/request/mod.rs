@@ -70,6 +70,8 @@ pub struct Request {
     pub run: Run,
     /// The hash of the content, or why there is none.
     pub key: Result<cache::Key, String>,
+    /// The hash of what archives have in common that may store the same files in the same way, if they are shared.
+    pub family: Option<cache::Key>,
     /// Hash of all that decides which files an archive has, and with which content, except for the tree; or why there is none.
     /// Only deltas with equal hashes can follow each other.
     pub filters_hash: Result<cache::Key, String>,

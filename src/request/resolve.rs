@@ -265,6 +265,9 @@ impl<'a> Inputs<'a> {
         } else {
             Err("nothing asks for the key".to_owned())
         };
+        let family = cache
+            .as_ref()
+            .and_then(|_| decisive.family(&repository.common_dir).ok());
         let filters_hash = self.filters_hash(&mut decisive);
         delta::fit_filters(&args.delta, filters_hash.as_ref())?;
         if self.notes_filters() {
@@ -284,6 +287,7 @@ impl<'a> Inputs<'a> {
                 absent_rules: known.filters.absent(),
             },
             key,
+            family,
             filters_hash,
         })
     }

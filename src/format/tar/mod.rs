@@ -6,7 +6,9 @@
 
 mod header;
 
-use super::{Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put};
+use super::{
+    Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put, StoredBody,
+};
 use crate::base::{buffer::Buffer, error::Result};
 use header::{Header, NAME_LEN, Name, Octal, RECORD, set_size, text};
 
@@ -156,6 +158,28 @@ impl Format for Tar {
         let size = (out.len() - begun.body) as u64;
         self.complete(&begun, member, size, out);
         out.zeros(padding(size));
+    }
+
+    fn end_copied(
+        &self,
+        (): &mut (),
+        begun: Begun,
+        member: &Member<'_>,
+        _: StoredBody,
+        part: &mut Part<()>,
+    ) {
+        self.end_file(&mut (), begun, member, Layout::Whole, part);
+    }
+
+    fn last_body(&self, part: &Part<()>, size: u64) -> Option<StoredBody> {
+        Some(StoredBody {
+            start: self.content_start(part.bytes.len() as i64, size)?,
+            packed: size,
+            size,
+            crc: 0,
+            is_deflated: false,
+            is_text: false,
+        })
     }
 
     fn stream_file<E: From<std::io::Error>>(

@@ -10,7 +10,9 @@ mod record;
 
 use std::io::{self, Read, Write};
 
-use super::{Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put};
+use super::{
+    Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put, StoredBody,
+};
 use sluice_deflate::Level;
 
 use crate::base::{
@@ -144,6 +146,42 @@ impl Format for Zip {
             entry.descriptor(out);
         }
         part.records.push(entry, member.name, begun.header as i64);
+    }
+
+    fn end_copied(
+        &self,
+        _: &mut Scratch,
+        begun: Begun,
+        member: &Member<'_>,
+        body: StoredBody,
+        part: &mut Part<Pending>,
+    ) {
+        let entry = ZipEntry {
+            method: if body.is_deflated {
+                Method::Deflate
+            } else {
+                Method::Store
+            },
+            crc: body.crc,
+            size: body.size,
+            packed: body.packed,
+            text: member.text.unwrap_or(body.is_text),
+            ..entry(member)
+        };
+        self.header(&entry, &begun, member, &mut part.bytes);
+        part.records.push(entry, member.name, begun.header as i64);
+    }
+
+    fn last_body(&self, part: &Part<Pending>, _: u64) -> Option<StoredBody> {
+        let entry = part.records.last()?;
+        (!entry.streamed).then(|| StoredBody {
+            start: part.bytes.len() as i64 - entry.packed as i64,
+            packed: entry.packed,
+            size: entry.size,
+            crc: entry.crc,
+            is_deflated: entry.method == Method::Deflate,
+            is_text: entry.text,
+        })
     }
 
     fn stream_file<E: From<io::Error>>(

@@ -181,6 +181,11 @@ impl Pending {
             offset,
         });
     }
+
+    /// The entry that was pushed last.
+    pub(super) fn last(&self) -> Option<&ZipEntry> {
+        self.entries.last().map(|placed| &placed.entry)
+    }
 }
 
 impl Records for Pending {

@@ -164,6 +164,7 @@ fn nothing_is_written_behind_the_last_reader() {
     drop(reader);
     let output = File::from(OwnedFd::from(writer));
     let order = CacheRequest {
+        family: None,
         key: Ok(Key([7; 32])),
         is_shareable: &|| true,
     };

@@ -187,6 +187,7 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
         },
         peak_memory: failure.is_none().then_some(1 << 24),
         cache: Some(Account {
+            donor: Some("used"),
             role: Role::Bypass,
             reason: Some("the directory has no room".to_owned()),
             is_unusable: false,

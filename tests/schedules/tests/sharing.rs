@@ -153,6 +153,7 @@ impl Scene {
     fn deliver(&self, process: Process, output: &File) -> Option<Role> {
         let made = AtomicUsize::new(0);
         let order = CacheRequest {
+            family: None,
             key: Ok(Key([process.number; 32])),
             is_shareable: &|| made.load(SeqCst) <= process.shareable,
         };

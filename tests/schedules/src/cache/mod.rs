@@ -16,6 +16,8 @@ mod error;
 mod follow;
 #[path = "../../../../src/cache/jobs.rs"]
 mod jobs;
+#[path = "../../../../src/cache/latest.rs"]
+mod latest;
 #[path = "../../../../src/cache/producer/mod.rs"]
 mod producer;
 #[path = "../../../../src/cache/quota.rs"]
@@ -33,4 +35,4 @@ mod stored;
 pub use delivery::{complete, deliver, unusable};
 pub use request::{Account, CacheRequest, Failure, Key, Produce, Role};
 pub use settings::Settings;
-pub use stored::StoredArchive;
+pub use stored::{BadChunk, StoredArchive};

@@ -1,0 +1,193 @@
+//! The next archive copies what the last one has: never another byte, whatever becomes of the last one.
+
+use std::{fs, os::unix::fs::FileExt};
+
+use super::Cache;
+use crate::support::Repo;
+
+/// A repository of a few commits with files of all kinds, and the ids of the commits, the oldest first.
+fn history(commits: usize) -> (Repo, Vec<String>) {
+    let repo = Repo::init();
+    let script = r#"
+        mkdir -p d/e && printf '*.crlf text eol=crlf\nVERSION export-subst\n*.id ident\n*.raw -diff\n' >.gitattributes
+        awk 'BEGIN { for (n = 0; n < 30000; n++) print n % 977 }' >large
+        awk 'BEGIN { for (n = 0; n < 400; n++) printf "%c%c", 0, n % 251 }' >binary.raw
+        echo text >a.txt; echo line >b.crlf; echo '$Format:%H$' >VERSION; echo '$Id$' >c.id; : >empty
+        ln -s a.txt link; printf '#!/bin/sh\n' >run && chmod +x run; echo same >d/one; echo same >d/e/two
+    "#;
+    let _ = repo.shell(script).success();
+    let mut ids = Vec::new();
+    for number in 0..commits {
+        let change = match number % 6 {
+            0 => format!("echo {number} >>a.txt"),
+            1 => format!("echo {number} >d/new{number}; git rm -q --cached --ignore-unmatch d/one"),
+            2 => "git mv -f run d/run 2>/dev/null || git mv d/run run".to_owned(),
+            3 => format!("echo {number} >>large; echo {number} >>b.crlf"),
+            4 => "chmod +x a.txt binary.raw".to_owned(),
+            _ => {
+                format!("printf '*.txt text eol=crlf\\n' >.gitattributes; echo {number} >>d/e/two")
+            }
+        };
+        let _ = repo
+            .shell(&format!("{change}; git add -A && git commit -qm {number}"))
+            .success();
+        ids.push(repo.git(["rev-parse", "HEAD"]));
+    }
+    (repo, ids)
+}
+
+/// Every pair of commits, in both orders, in both formats, and with options that change what a file is.
+#[test]
+fn every_archive_after_every_other_has_its_bytes() {
+    let (repo, ids) = history(8);
+    for options in [
+        "--format=zip",
+        "--format=tar",
+        "--format=zip -1 -j2",
+        "--format=tar --prefix=p/ -j1 --memory=1m",
+        "--format=zip --max-size=1k --large=empty --exclude=d/e/",
+    ] {
+        let archive = |id: &str| repo.sluice(format!("{options} {id}").split(' ')).success();
+        let expected: Vec<_> = ids.iter().map(|id| archive(id)).collect();
+        for first in 0..ids.len() {
+            for second in 0..ids.len() {
+                let cache = Cache::new();
+                let run = |id: &str| cache.run(&repo, &format!("--cache-always {options} {id}"));
+                assert!(run(&ids[first]).success() == expected[first]);
+                assert!(
+                    run(&ids[second]).success() == expected[second],
+                    "{options} {first} {second}"
+                );
+                if first != second {
+                    assert_eq!(cache.told()["donor"], "used", "{options}");
+                }
+            }
+        }
+    }
+}
+
+/// Formats, levels, repositories and readers that must not, or cannot, copy from each other.
+#[test]
+fn others_are_no_donors() {
+    let (repo, ids) = history(2);
+    let other = Repo::init();
+    let _ = other
+        .shell("echo x >x && git add x && git commit -qm x")
+        .success();
+    repo.write("rules", "**\n");
+    for (first, second) in [
+        ("--format=tar", "--format=zip"),
+        ("--format=zip", "--format=zip -1"),
+        ("--format=tar.gz", "--format=tar.gz"),
+        ("--format=zip", "--format=zip --binary=omit"),
+        ("--format=zip --access-rules=rules", "--format=zip"),
+    ] {
+        let cache = Cache::new();
+        let _ = cache
+            .run(&repo, &format!("--cache-always {first} {}", ids[0]))
+            .success();
+        let found = cache
+            .run(&repo, &format!("--cache-always {second} {}", ids[1]))
+            .success();
+        assert_eq!(
+            cache.told()["donor"],
+            serde_json::Value::Null,
+            "{first} {second}"
+        );
+        let expected = repo
+            .sluice(format!("{second} {}", ids[1]).split(' '))
+            .success();
+        assert!(found == expected);
+    }
+    let cache = Cache::new();
+    let _ = cache
+        .run(&repo, "--cache-always --format=zip HEAD")
+        .success();
+    let _ = cache
+        .run(&other, "--cache-always --format=zip HEAD")
+        .success();
+    assert_eq!(cache.told()["donor"], serde_json::Value::Null);
+}
+
+/// Damage of every kind, at five hundred places: a file is then decoded.
+#[test]
+fn a_damaged_donor_never_damages_an_archive() {
+    let (repo, ids) = history(2);
+    for format in ["--format=zip", "--format=tar"] {
+        let expected = repo.sluice([format, &ids[1]]).success();
+        let first = Cache::new();
+        let _ = first
+            .run(&repo, &format!("--cache-always {format} {}", ids[0]))
+            .success();
+        let key = first.told()["key"].as_str().expect("a key").to_owned();
+        let donor = fs::read(first.path().join(&key)).expect("kept");
+        let mut outcomes = std::collections::BTreeSet::new();
+        for round in 0..250_usize {
+            let cache = Cache::new();
+            let copied = format!(
+                "cp -a {} {}",
+                first.path().display(),
+                cache.path().display()
+            );
+            let _ = repo.shell(&copied).success();
+            let file = fs::OpenOptions::new()
+                .write(true)
+                .open(cache.path().join(&key));
+            let file = file.expect("copied");
+            let at = round * 7919 % donor.len();
+            match round % 5 {
+                // A bit, a byte, a piece, the end, and all of it.
+                0 => file
+                    .write_all_at(&[donor[at] ^ 1 << (round % 8)], at as u64)
+                    .expect("ours"),
+                1 => file.write_all_at(&[!donor[at]], at as u64).expect("ours"),
+                2 => file
+                    .write_all_at(&vec![7; 100.min(donor.len() - at)], at as u64)
+                    .expect("ours"),
+                3 => file.set_len(at as u64).expect("ours"),
+                _ => fs::write(cache.path().join(&key), [0; 5000]).expect("ours"),
+            }
+            let archive = cache
+                .run(&repo, &format!("--cache-always {format} {}", ids[1]))
+                .success();
+            assert!(archive == expected, "{format} {round}");
+            outcomes.insert(cache.told()["donor"].to_string());
+        }
+        assert!(
+            outcomes.contains("\"damaged\"") && outcomes.contains("null"),
+            "{outcomes:?}"
+        );
+    }
+}
+
+/// The donor is gone, or another file has its name.
+#[test]
+fn a_donor_that_is_gone_is_none() {
+    let (repo, ids) = history(3);
+    let cache = Cache::new();
+    let run = |id: &str| {
+        let found = cache
+            .run(&repo, &format!("--cache-always --format=zip {id}"))
+            .success();
+        let expected = repo.archive(["--format=zip", id]).success();
+        assert!(found == expected);
+        cache.told()["donor"].clone()
+    };
+    let _ = run(&ids[0]);
+    let key = cache.told()["key"].as_str().expect("a key").to_owned();
+    fs::remove_file(cache.path().join(&key)).expect("kept");
+    assert_eq!(run(&ids[1]), serde_json::Value::Null);
+    assert_eq!(run(&ids[2]), "used");
+    // What the note names may be anything.
+    let note = fs::read_dir(cache.path()).expect("ours").find_map(|entry| {
+        let path = entry.expect("an entry").path();
+        (path.extension()? == "latest").then_some(path)
+    });
+    for text in ["", "../../etc/passwd", &"0".repeat(64), "x"] {
+        fs::write(note.as_ref().expect("there is one"), text).expect("ours");
+        for file in cache.archives() {
+            fs::remove_file(cache.path().join(file)).expect("kept");
+        }
+        assert_eq!(run(&ids[2]), serde_json::Value::Null, "{text}");
+    }
+}
