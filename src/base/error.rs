@@ -107,7 +107,7 @@ impl Error {
             "more than {} changed since the base",
             counted(limit, "path")
         );
-        Self::new(ExitKind::TooManyChanges, message).hinted("ask for the whole archive")
+        Self::new(ExitKind::TooManyChanges, message).hinted("ask for a full archive")
     }
 
     /// There is no file to send, and the caller asked for this status; status 4.

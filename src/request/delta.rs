@@ -98,11 +98,11 @@ pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) ->
     let is_shallow = repository.is_shallow();
     let hint = if is_shallow && is_id {
         format_bytes(
-            "ask for the whole archive, or 'git fetch --depth=1 <remote> {}' first",
+            "ask for a full archive, or 'git fetch --depth=1 <remote> {}' first",
             &[name],
         )
     } else {
-        "ask for the whole archive".into()
+        "ask for a full archive".into()
     };
     Error::fatal(format_bytes("base '{}' is not available", &[name]))
         .without_base()
@@ -139,7 +139,7 @@ pub(super) fn fit_filters(args: &Args, own: Result<&Key, &String>) -> Result<()>
         error
             .without_base()
             .caused_by(cause.to_owned())
-            .hinted("ask for the whole archive")
+            .hinted("ask for a full archive")
     };
     match own {
         Ok(own) if own.hex() == *of_base => Ok(()),

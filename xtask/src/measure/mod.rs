@@ -16,6 +16,7 @@ mod fleet;
 #[cfg(target_os = "linux")]
 mod header;
 mod lfs;
+mod next_commit;
 mod partial;
 mod scenario;
 mod stand_in;
@@ -52,6 +53,7 @@ enum Measurement {
     Lfs(lfs::Args),
     Partial(partial::Args),
     Scenario(scenario::Args),
+    NextCommit(next_commit::Args),
     StandIn(stand_in::Args),
     Submodules(submodules::Args),
     Suite(suite::Args),
@@ -76,6 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Lfs(args) => lfs::run(args),
         Measurement::Partial(args) => partial::run(args),
         Measurement::Scenario(args) => scenario::run(args),
+        Measurement::NextCommit(args) => next_commit::run(args),
         Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Submodules(args) => submodules::run(args),
         Measurement::Suite(args) => suite::run(args),

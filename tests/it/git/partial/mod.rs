@@ -403,7 +403,7 @@ fn deltas_fetch_what_has_changed() {
     assert!(clone(&origin, "blob:none").sluice(limited).success() == expected);
 }
 
-/// A caller whose base is lost can ask for the whole archive.
+/// A caller whose base is lost can ask for a full archive.
 #[test]
 fn a_lost_base_is_no_base() {
     let origin = origin();
@@ -429,7 +429,7 @@ fn a_lost_base_is_no_base() {
         assert!(
             output
                 .messages()
-                .ends_with("hint: ask for the whole archive\n")
+                .ends_with("hint: ask for a full archive\n")
         );
     }
     forbidden.git(["archive", "--output=whole.tar", "HEAD"]);

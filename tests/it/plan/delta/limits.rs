@@ -73,7 +73,7 @@ fn a_base_that_was_cut_off() {
     let base = format!("--base={old}");
     let output = shallow.sluice([&base, "HEAD"]);
     let hint =
-        format!("hint: ask for the whole archive, or 'git fetch --depth=1 <remote> {old}' first");
+        format!("hint: ask for a full archive, or 'git fetch --depth=1 <remote> {old}' first");
     assert_eq!(output.messages().lines().last(), Some(&hint[..]));
     let _ = shallow.git(["fetch", "--quiet", "--depth=1", "origin", &old]);
     let _ = shallow.sluice([&base, "HEAD"]).success();
