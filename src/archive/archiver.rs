@@ -134,7 +134,7 @@ impl<F> Archiver<F> {
         }
         Self {
             donor,
-            donates: inheritance.donates,
+            donates: inheritance.max_index > 0,
             ..self
         }
     }

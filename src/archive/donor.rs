@@ -20,8 +20,6 @@ use crate::{
     plan::KnownBlobs,
 };
 
-/// The most bytes of an index. A larger archive has none.
-const MAX_INDEX: usize = 32 << 20;
 /// Bytes of an entry without the id.
 const FACTS: usize = 29;
 /// Smaller files cost more to look up than to decode.
@@ -32,9 +30,9 @@ const SMALLEST: u64 = 1;
 pub struct Inheritance {
     /// The archive that files are copied from.
     pub donor: Option<Arc<Donor>>,
-    /// Whether the next archive may copy from this one.
-    pub donates: bool,
-    /// Afterwards, the index for that.
+    /// The most bytes of the index with which the next archive can copy from this one; 0 for no index.
+    pub max_index: usize,
+    /// Afterwards, the index. It is empty if it would be larger.
     pub index: Vec<u8>,
 }
 
@@ -48,13 +46,16 @@ pub(super) struct Donation {
 /// The index of an archive in the making.
 pub(super) struct DonorIndex {
     bytes: Vec<u8>,
+    max: usize,
     is_full: bool,
 }
 
 impl DonorIndex {
-    pub(super) fn new() -> Self {
+    /// An index of at most `max` bytes.
+    pub(super) fn new(max: usize) -> Self {
         Self {
             bytes: Vec::new(),
+            max,
             is_full: false,
         }
     }
@@ -64,7 +65,7 @@ impl DonorIndex {
         let len = donations
             .first()
             .map_or(0, |it| it.id.as_slice().len() + FACTS);
-        self.is_full |= self.bytes.len() + len * donations.len() > MAX_INDEX;
+        self.is_full |= self.bytes.len() + len * donations.len() > self.max;
         if self.is_full {
             return;
         }
@@ -208,7 +209,7 @@ pub(super) fn split(notes: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use gix::{ObjectId, hash::Kind};
 
-    use super::{Donation, DonorIndex, MAX_INDEX, join, split};
+    use super::{Donation, DonorIndex, join, split};
     use crate::format::StoredBody;
 
     fn donation(start: i64) -> Donation {
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn notes_have_counts_and_an_index() {
-        let mut index = DonorIndex::new();
+        let mut index = DonorIndex::new(98);
         index.add(&[donation(-2), donation(6)], 10);
         let bytes = index.into_bytes();
         assert_eq!(bytes.len(), 2 * 49);
@@ -239,9 +240,9 @@ mod tests {
 
     #[test]
     fn an_index_that_is_too_large_is_none() {
-        let mut index = DonorIndex::new();
-        let many = vec![donation(0); 1000];
-        (0..=MAX_INDEX / 49_000).for_each(|_| index.add(&many, 0));
+        let mut index = DonorIndex::new(97);
+        index.add(&[donation(0)], 0);
+        index.add(&[donation(0)], 0);
         assert!(index.into_bytes().is_empty());
     }
 }

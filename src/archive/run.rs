@@ -212,6 +212,7 @@ fn stream<F: format::Format>(
         meter,
         shareable,
     );
+    writer.index_files(stats.inheritance.max_index);
     if let Some(position) = slice.position {
         writer.begin_at(position);
     }

@@ -49,7 +49,8 @@ pub fn share(
             console,
             meter,
         };
-        stats.inheritance.donates = family.is_some();
+        let max_index = request.run.budget.donor_index();
+        stats.inheritance.max_index = family.map_or(0, |_| max_index);
         stats.inheritance.donor = family.and_then(|family| find_donor(settings, &family, &request));
         if let Some(donor) = &stats.inheritance.donor {
             let _ = found.set(Arc::clone(donor));
@@ -134,6 +135,9 @@ fn find_donor(settings: &Settings, family: &cache::Key, request: &Request) -> Op
     let mut archive = StoredArchive::latest(settings, family)?;
     let notes = archive.take_notes();
     let (_, index) = donor::split(&notes);
+    if index.len() > request.run.budget.donor_index() {
+        return None;
+    }
     let id_len = request.content.archived().treeish.tree.as_slice().len();
     let max_size = request.run.budget.whole_object();
     Donor::new(archive, index.to_vec(), id_len, max_size).map(Arc::new)

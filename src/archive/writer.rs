@@ -75,10 +75,15 @@ impl<'a, F: Format> ArchiveWriter<'a, F> {
             torn: false,
             manifest,
             counts: Counts::default(),
-            index: DonorIndex::new(),
+            index: DonorIndex::new(0),
             meter,
             shareable,
         }
+    }
+
+    /// Index the files that the next archive can copy, in at most `max` bytes.
+    pub fn index_files(&mut self, max: usize) {
+        self.index = DonorIndex::new(max);
     }
 
     /// Begin at byte `position` of the archive, before which all is left out.

@@ -55,6 +55,12 @@ impl Budget {
         self.bytes / 32
     }
 
+    /// The index of the archive that files are copied from, and that of the archive in the making: 16 MiB by default, which is an
+    /// index of 340,000 files.
+    pub fn donor_index(self) -> usize {
+        self.bytes / 8
+    }
+
     /// Windows of the plan that a range keeps until its files are read.
     pub fn kept_windows(self) -> usize {
         self.bytes / 8
