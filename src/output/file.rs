@@ -7,7 +7,7 @@
 use std::{
     ffi::OsString,
     fs::{self, File, Metadata, OpenOptions, Permissions},
-    io,
+    io::{self, Write},
     os::unix::{
         ffi::{OsStrExt, OsStringExt},
         fs::{MetadataExt, PermissionsExt, fchown},
@@ -23,6 +23,9 @@ use crate::base::threads::Lock;
 
 /// The bytes of the target's name in that of its temporary file, which may have 255 in all.
 const MAX_PREFIX: usize = 200;
+
+/// Bytes that get blocks of the disk at once.
+const ROOM: u64 = 32 << 20;
 
 /// The temporary file of a run, to be removed if the run is interrupted. Clones share the same file.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +86,9 @@ pub struct Replacement {
     pub(super) file: NamedTempFile,
     pub(super) target: PathBuf,
     unfinished: Unfinished,
+    /// Bytes that are written, and bytes that have blocks of the disk, if those are asked for ahead.
+    written: u64,
+    allocated: Option<u64>,
 }
 
 impl Replacement {
@@ -115,16 +121,59 @@ impl Replacement {
             file,
             target: target.to_owned(),
             unfinished,
+            written: 0,
+            allocated: old.map(|_| 0),
         })
+    }
+
+    /// Has `write` write to the file.
+    pub(super) fn put(
+        &mut self,
+        write: impl Fn(&mut dyn Write) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.make_room();
+        let written = write(&mut self.file)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    /// Makes room for the next bytes. A rename over an old file has to wait until all bytes have blocks of the disk, and ext4
+    /// chooses those at the end unless it is asked before.
+    fn make_room(&mut self) {
+        let is_short = |allocated: &u64| *allocated < self.written + ROOM / 4;
+        if let Some(allocated) = self.allocated.filter(is_short) {
+            let made = allocate(self.file.as_file(), allocated, ROOM);
+            // Not every file system can; a full one fails when it is written to.
+            self.allocated = made.ok().map(|()| allocated + ROOM);
+        }
     }
 
     /// Rename the file to its target.
     pub(super) fn complete(self) -> io::Result<()> {
+        if self
+            .allocated
+            .is_some_and(|allocated| allocated > self.written)
+        {
+            self.file.as_file().set_len(self.written)?;
+        }
         let mut path = self.unfinished.0.lock();
         self.file.persist(&self.target)?;
         *path = None;
         Ok(())
     }
+}
+
+/// Gives `len` bytes of `file` from byte `start` on blocks of the disk, and leaves its length alone.
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, start: u64, len: u64) -> rustix::io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+
+    fallocate(file, FallocateFlags::KEEP_SIZE, start, len)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(_: &File, _: u64, _: u64) -> rustix::io::Result<()> {
+    Err(rustix::io::Errno::NOTSUP)
 }
 
 /// The beginning of the name of a temporary file: a user who finds one that a killed run has left sees its target.

@@ -130,7 +130,7 @@ impl Destination {
         match self {
             Self::Direct(file) => retry_would_block(file, |mut file| write(&mut file)),
             Self::InPlace(file) => retry_would_block(file.emptied()?, |mut file| write(&mut file)),
-            Self::Replacing(replacement) => write(&mut replacement.file),
+            Self::Replacing(replacement) => replacement.put(write),
             Self::Stream(stream) => write(stream),
             Self::Relayed(relay) => relay.file().map_or(Ok(0), |mut file| write(&mut file)),
         }
