@@ -178,8 +178,8 @@ impl<'a> Expander<'a> {
                 }
                 Mode::Submodule => expanded.has_submodule = true,
                 Mode::File | Mode::Executable => {
-                    if entry.name == attributes::NAME && self.copied == 0 {
-                        self.copies.attributes.push((path.clone(), entry_id));
+                    if entry.name == attributes::NAME {
+                        self.copies.attributes.insert(path.clone(), entry_id);
                     }
                 }
             }

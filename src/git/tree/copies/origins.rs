@@ -52,8 +52,8 @@ pub struct Copies {
     /// The path that each link leads to. Neither has a link on its way.
     pub(super) targets: HashMap<BString, BString>,
     pub(super) kept: HashMap<BString, KeptLink>,
-    /// The attribute files of the tree: path of the directory, and id.
-    pub(super) attributes: Vec<(BString, ObjectId)>,
+    /// The attribute files of the tree, by directory.
+    pub(super) attributes: HashMap<BString, ObjectId>,
 }
 
 impl Copies {
