@@ -485,6 +485,7 @@ impl<F: Format> Archiver<F> {
             path: store.naming.relative_path(name).unwrap_or(name).as_bstr(),
             id: entry.id,
             stored: store.odb.replaced(&entry.id)?,
+            is_lfs_object: matches!(entry.blob, Blob::Lfs(_)),
         };
         store
             .converter

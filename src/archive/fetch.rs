@@ -23,7 +23,7 @@ use crate::{
 
 /// The `request`, once all objects are there that its archive needs. git's messages go to `diagnostics`.
 pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Result<Request> {
-    let Some(promisors) = request.run.promisors.take() else {
+    let Some(promisors) = request.run.promisors.clone() else {
         return Ok(request);
     };
     loop {

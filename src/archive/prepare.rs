@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gix::ObjectId;
+use gix::{ObjectId, bstr::BString};
 
 use super::{
     archiver::Archiver,
@@ -13,13 +13,15 @@ use crate::{
     cli,
     format::tar::{Globals, Tar},
     git::{
+        command::CommandContext,
         convert::{Converter, Origin, Shareable},
         objects::{repeated::Repeated, slot::Allowance},
+        program::ArchiveRules,
         repository::{settings::Umask, treeish::Treeish},
     },
     output,
     plan::{Locators, PlannedTree, Planner, ReadAhead, delta::Deletion},
-    request::{ArchivedRepository, Content, Delta, Request, format::Container},
+    request::{ArchivedRepository, Content, Delta, Request, Run, format::Container},
 };
 
 /// Threads for a repository that is not in memory, if the user does not choose: a thread that waits for storage leaves its
@@ -49,7 +51,7 @@ impl<F> Prepared<F> {
             let policy = Arc::clone(&content.blob_policy);
             let odb = repository.tree.reader.odb.clone();
             let locators = Locators::new(odb, policy, Arc::clone(&repeated));
-            let (store, tree) = store(repository, locators, &run.shareable);
+            let (store, tree) = store(repository, locators, &run);
             stores.push(store);
             trees.push(tree);
         }
@@ -80,11 +82,7 @@ impl<F> Prepared<F> {
 }
 
 /// The store of `repository`, and its tree.
-fn store(
-    repository: ArchivedRepository,
-    locators: Locators,
-    shareable: &Shareable,
-) -> (Store, PlannedTree) {
+fn store(repository: ArchivedRepository, locators: Locators, run: &Run) -> (Store, PlannedTree) {
     let submodule = repository.path().to_owned();
     let ArchivedRepository {
         tree,
@@ -93,11 +91,16 @@ fn store(
         big_file,
         has_plain_parents: _,
     } = repository;
+    let rules = archive_rules(&tree, &command_context, run);
     let store = Store {
         locators,
         odb: tree.reader.odb.config().clone(),
         big_file,
-        converter: Converter::new(origin(treeish), command_context, shareable.clone()),
+        converter: Converter::new(
+            origin(treeish, rules),
+            command_context,
+            run.shareable.clone(),
+        ),
         naming: tree.view.naming.clone(),
         submodule,
         entered: Arc::clone(&tree.entered),
@@ -105,12 +108,30 @@ fn store(
     (store, tree)
 }
 
-fn origin(treeish: Treeish) -> Origin {
+/// How git would archive `tree`.
+fn archive_rules(tree: &PlannedTree, context: &CommandContext, run: &Run) -> ArchiveRules {
+    let selection = &tree.view.selection;
+    // Without attributes of its own, the archived directory is not the current one.
+    let is_from_root = selection.relative.is_none();
+    ArchiveRules {
+        worktree_attributes: tree.rules.protect.is_none(),
+        may_fetch: run.promisors.is_some(),
+        top: context.directory.clone().filter(|_| is_from_root),
+        below: if is_from_root {
+            selection.below.clone()
+        } else {
+            BString::default()
+        },
+    }
+}
+
+fn origin(treeish: Treeish, rules: ArchiveRules) -> Origin {
     Origin {
         commit: treeish.commit,
         content: treeish.content,
         tree: treeish.tree,
         reference: treeish.reference,
+        rules,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
         pipeline::Source,
     },
     git::{
-        convert::varying_placeholder,
+        convert::{is_encoded, varying_placeholder},
         objects::{Failure, reader::Reader},
     },
     plan::{Blob, Entry, Planner},
@@ -62,6 +62,7 @@ pub fn refuse_varying(request: Request, diagnostics: &mut dyn Write) -> Result<R
 struct Files {
     reader: Reader,
     has_commit: bool,
+    is_encoded: bool,
     has_plain_parents: bool,
     content: Buffer,
 }
@@ -71,6 +72,7 @@ impl Files {
         Self {
             reader: repository.tree.reader.clone(),
             has_commit: repository.treeish.commit.is_some(),
+            is_encoded: is_encoded(&repository.treeish.content),
             has_plain_parents: repository.has_plain_parents,
             content: Buffer::default(),
         }
@@ -89,6 +91,11 @@ impl Files {
         }
         if matches!(entry.blob, Blob::Lfs(_)) {
             return Ok(Some("has export-subst, and comes from Git LFS".to_owned()));
+        }
+        if self.is_encoded {
+            return Ok(Some(
+                "has export-subst, and the commit is not in UTF-8".to_owned(),
+            ));
         }
         let failed =
             |failure: Failure| failure.explain(Error::entry(format!("cannot read '{}'", entry.id)));

@@ -17,7 +17,10 @@
 use std::{
     ffi::{OsStr, OsString},
     io::{self, Read, Write},
-    os::unix::{ffi::OsStrExt, process::CommandExt},
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        process::CommandExt,
+    },
     path::PathBuf,
     process::{ChildStdin, Command, Output, Stdio},
     sync::Arc,
@@ -26,7 +29,7 @@ use std::{
 
 use gix::{
     ObjectId,
-    bstr::{BStr, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
 };
 
 use twox_hash::XxHash3_128;
@@ -66,6 +69,13 @@ const OF_ANOTHER: [&str; 8] = [
     "GIT_NAMESPACE",
     "GIT_SHALLOW_FILE",
     "GIT_GRAFT_FILE",
+];
+
+/// Variables that exclude `GIT_LITERAL_PATHSPECS` (git(1)).
+const OTHER_PATHSPECS: [&str; 3] = [
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
 ];
 
 /// The variables of git(1) that git and the programs that it starts read, and those with which git finds its files.
@@ -203,6 +213,53 @@ fn fingerprint(words: &[&OsStr]) -> String {
 /// captured. Missing objects are not fetched. `None` if git cannot be started.
 pub fn ask(location: &GitLocation, arguments: &[&OsStr]) -> Option<Output> {
     answer(location.git(arguments).env("GIT_NO_LAZY_FETCH", "1"))
+}
+
+/// How git makes an archive.
+#[derive(Clone, Debug, Default)]
+pub struct ArchiveRules {
+    /// Whether the attributes of the work tree apply.
+    pub worktree_attributes: bool,
+    /// Whether git may fetch what the tree lacks.
+    pub may_fetch: bool,
+    /// The directory in which git runs, if paths count from the root of the tree and not from the current directory.
+    pub top: Option<PathBuf>,
+    /// What precedes paths then: a directory with a slash at its end.
+    pub below: BString,
+}
+
+/// The files at `paths` of `commit` as git-archive(1) makes them: a tar. A wrapper in `PATH` may pass archives to git-sluice, so
+/// the words are those of an alias.
+pub fn archived_files(
+    location: &GitLocation,
+    commit: &ObjectId,
+    paths: &[BString],
+    rules: &ArchiveRules,
+) -> Option<Output> {
+    let commit = commit.to_string();
+    let mut words = vec![
+        "-c",
+        "alias.real-archive=archive",
+        "real-archive",
+        "--format=tar",
+    ];
+    words.extend(rules.worktree_attributes.then_some("--worktree-attributes"));
+    words.extend([&commit, "--"]);
+    let words = words.into_iter().map(OsStr::new);
+    let paths = paths.iter().map(|path| [&rules.below[..], path].concat());
+    let paths: Vec<_> = paths.map(OsString::from_vec).collect();
+    let words: Vec<_> = words.chain(paths.iter().map(OsString::as_os_str)).collect();
+    let mut git = location.git(&words);
+    if let Some(top) = &rules.top {
+        git.current_dir(top);
+    }
+    for name in OTHER_PATHSPECS {
+        git.env_remove(name);
+    }
+    if !rules.may_fetch {
+        git.env("GIT_NO_LAZY_FETCH", "1");
+    }
+    answer(git.env("GIT_LITERAL_PATHSPECS", "1"))
 }
 
 /// Asks git, which may fetch the objects that it needs for the answer.

@@ -28,20 +28,6 @@ pub(super) fn encode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
     converted(name).or_else(|| converted(other?))
 }
 
-/// Convert `content` from the encoding `name` to UTF-8. `None` if the encoding is unknown, or if the content is not in it.
-pub(super) fn decode(name: &str, content: &[u8]) -> Option<Vec<u8>> {
-    let name = match utf(name) {
-        Some(rest) if rest.eq_ignore_ascii_case("16LE-BOM") => "UTF-16",
-        _ => name,
-    };
-    let converted = |name: &str| {
-        let mut decoded = Vec::with_capacity(content.len() * 2);
-        convert("UTF-8", name, content, &mut decoded).then_some(decoded)
-    };
-    let other = fallback(name);
-    converted(name).or_else(|| converted(other?))
-}
-
 /// The part of an encoding's name after `UTF` and an optional hyphen.
 fn utf(name: &str) -> Option<&str> {
     let (utf, rest) = name.split_at_checked(3)?;
@@ -60,7 +46,7 @@ fn fallback(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, encode};
+    use super::encode;
 
     #[test]
     fn encodings_of_git_and_of_the_c_library() {
@@ -81,28 +67,5 @@ mod tests {
         }
         assert_eq!(encode("UTF-16LE", b"a\xff"), None);
         assert_eq!(encode("UTF-16LE", b"a\xc3"), None);
-    }
-
-    #[test]
-    fn other_encodings_are_read() {
-        let cases: [(&str, &[u8], Option<&str>); 5] = [
-            ("ISO-8859-1", b"\xe4", Some("\u{e4}")),
-            ("Latin-1", b"\xe4", Some("\u{e4}")),
-            ("utf16le-bom", b"\xff\xfea\0", Some("a")),
-            ("UTF-16LE", b"abc", None),
-            ("no-such-encoding", b"abc", None),
-        ];
-        for (name, content, expected) in cases {
-            let decoded = decode(name, content);
-            let expected = expected.map(str::as_bytes);
-            assert_eq!(decoded.as_deref(), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn output_may_be_many_times_longer() {
-        let content = "\u{e4}".repeat(100_000);
-        let encoded = encode("UTF-32LE", content.as_bytes()).expect("it has all characters");
-        assert_eq!(encoded, b"\xe4\0\0\0".repeat(100_000));
     }
 }

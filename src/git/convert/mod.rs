@@ -6,8 +6,6 @@
 //! the repository requires the step.
 
 mod command;
-mod commit_text;
-mod context;
 mod encoding;
 mod format;
 #[cfg(not(target_env = "musl"))]
@@ -17,20 +15,18 @@ mod iconv_program;
 mod ident;
 mod line_endings;
 mod log;
+mod origin;
 mod process;
 mod shareable;
 mod smudge;
 mod substitute;
 mod varying;
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, LazyLock},
-};
+use std::{borrow::Cow, sync::Arc};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, BString, ByteSlice},
+    bstr::{BString, ByteSlice},
 };
 
 use crate::{
@@ -47,10 +43,12 @@ use ident::ident;
 pub use line_endings::Crlf;
 use line_endings::line_endings;
 use log::say;
+pub use origin::{File, Origin, Reference};
 use process::Processes;
 pub use shareable::Shareable;
 use smudge::smudge;
 use substitute::Substitution;
+pub use substitute::is_encoded;
 pub use varying::varying_placeholder;
 
 /// The conversions of a file's content, in this order.
@@ -131,32 +129,6 @@ impl Treatment {
     }
 }
 
-/// A file to be converted.
-#[derive(Clone, Copy)]
-pub struct File<'a> {
-    /// The path for which git looks up the conversion: without the archive's prefix.
-    pub path: &'a BStr,
-    /// The id in the tree.
-    pub id: ObjectId,
-    /// The id of the content. Differs from `id` for a replaced object.
-    pub stored: ObjectId,
-}
-
-/// The full name of the ref, if the user named a ref and nothing else. Found on demand, since git may have to be asked.
-pub type Reference = Arc<LazyLock<Option<BString>, Box<dyn FnOnce() -> Option<BString> + Send>>>;
-
-/// The archived tree and its commit, as far as conversions show them.
-pub struct Origin {
-    /// The commit, if the user named one.
-    pub commit: Option<ObjectId>,
-    /// The content of that commit.
-    pub content: BString,
-    /// The tree.
-    pub tree: ObjectId,
-    /// The ref.
-    pub reference: Reference,
-}
-
 /// Converts files.
 pub struct Converter {
     origin: Origin,
@@ -168,21 +140,16 @@ pub struct Converter {
 /// The state that passes from file to file. One thread at a time holds the state, in the order of the archive.
 struct Ordered {
     processes: Processes,
-    /// `None` for a tree without a commit.
+    /// Made for the first file with the attribute, if a commit is archived.
     substitution: Option<Substitution>,
 }
 
 impl Converter {
     /// A converter for the files of `origin`. Withdraws `shareable` where a command has a part in the content.
     pub fn new(origin: Origin, command_context: CommandContext, shareable: Shareable) -> Self {
-        let commit = origin.commit;
         let ordered = Ordered {
             processes: Processes::default(),
-            substitution: commit.map(|id| {
-                let content = origin.content.as_bstr();
-                let location = command_context.location.clone();
-                Substitution::new(id, origin.tree, content, location, shareable.clone())
-            }),
+            substitution: None,
         };
         Self {
             origin,
@@ -238,14 +205,23 @@ impl Converter {
                 replace(&mut content, |_| filtered);
             }
             if treatment.substitute
-                && let Some(substitution) = &mut ordered.substitution
+                && let Some(commit) = self.origin.commit
             {
-                let expanded = substitution.expand(&content, log)?;
+                let new = || self.substitution(commit);
+                let substitution = ordered.substitution.get_or_insert_with(new);
+                // git would repeat the messages of these conversions.
+                let is_silent = treatment.filter.is_none() && treatment.encoding.is_none();
+                let expanded = substitution.expand(file, &content, is_silent, log)?;
                 replace(&mut content, |_| expanded);
             }
         }
         out.extend(&content);
         Ok(())
+    }
+
+    fn substitution(&self, commit: ObjectId) -> Substitution {
+        let (location, shareable) = (&self.command_context.location, &self.shareable);
+        Substitution::new(commit, &self.origin, location.clone(), shareable.clone())
     }
 
     fn filter(

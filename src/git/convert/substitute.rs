@@ -1,27 +1,27 @@
 //! `$Format:…$` (gitattributes(5), "export-subst").
 //!
-//! What is plain in the commit is taken from there; for everything else the installed git is asked,
-//! once for each format. As in git, an expansion is appended to what the file holds so far, and may
-//! change that.
+//! The ids and the times of a commit are taken from its text, and the installed git is asked once for each other placeholder
+//! that is common. If a file has any other placeholder, git expands the whole file: git appends an expansion to the file so
+//! far, and such a placeholder may change that.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     ffi::OsStr,
+    io::Read,
     os::unix::ffi::OsStrExt,
     process::Output,
 };
 
 use gix::{
     ObjectId,
-    bstr::{BStr, ByteSlice},
+    bstr::{BStr, BString, ByteSlice},
     date::{Time, time::format},
 };
 
 use super::{
-    commit_text::CommitText,
-    context::{Context, cannot_expand},
-    encoding::encode,
-    format::{Format, FormatPiece, SharedFormatState},
+    encoding::is_utf8,
+    format::{FormatPiece, is_description, pieces, varies},
+    origin::{File, Origin},
     shareable::Shareable,
 };
 use crate::{
@@ -29,16 +29,10 @@ use crate::{
         buffer::Buffer,
         error::{Error, Result},
     },
-    git::program::{self, GitLocation},
+    git::program::{self, ArchiveRules, GitLocation},
 };
 
 const START: &[u8] = b"$Format:";
-/// Between the formats of one question.
-const SEPARATOR: &[u8] = b"%x00";
-/// The most bytes of formats that one question puts together.
-const MAX_TOGETHER: usize = 64 << 10;
-/// Linux accepts no longer word on a command line, its NUL included.
-const MAX_WORD: usize = 128 << 10;
 /// No zone is farther from UTC, in hours.
 const MAX_HOURS: i32 = 14;
 /// The end of the year 9999: later dates are git's affair.
@@ -47,203 +41,253 @@ const MAX_SECONDS: i64 = 253_402_300_799 - 14 * 60 * 60;
 /// Expands formats for one commit, file by file in the order of the archive.
 pub(super) struct Substitution {
     commit: ObjectId,
-    tree: ObjectId,
-    author: Option<Date>,
-    committer: Option<Date>,
-    /// What git converts a file to when it puts text from the commit in.
-    encoding: Option<String>,
+    /// Whether the commit claims another encoding than UTF-8, to which git converts a file that shows text of the commit.
+    is_encoded: bool,
+    /// How git would archive the commit.
+    rules: ArchiveRules,
     /// The repository of the commit.
     location: GitLocation,
-    shared: SharedFormatState,
     shareable: Shareable,
-    /// What git said to each format.
-    answers: HashMap<Vec<u8>, Vec<u8>>,
-    /// What git has complained about. One process, as git's, would say it once.
+    /// The expansion of each common placeholder, as far as it is known.
+    known: HashMap<Vec<u8>, Vec<u8>>,
+    /// The files so far that describe the commit, or may do so. git describes it once for each archive.
+    describing: Vec<BString>,
+    /// Whether one of these files certainly describes the commit.
+    is_described: bool,
+    /// git's messages so far. One process would print each of them once.
     complaints: HashSet<Vec<u8>>,
 }
 
+/// A file whose placeholders are all common.
+struct Expanded<'a> {
+    text: Vec<u8>,
+    /// The placeholders that `text` lacks, since git has to be asked for them.
+    unknown: BTreeSet<&'a [u8]>,
+    /// Whether this file or an earlier one describes the commit.
+    is_described: bool,
+}
+
 impl Substitution {
-    /// For `commit` of the repository at `location`, whose tree is `tree` and whose content is `content`.
+    /// For the `commit` of `origin`, in the repository at `location`.
     pub(super) fn new(
         commit: ObjectId,
-        tree: ObjectId,
-        content: &BStr,
+        origin: &Origin,
         location: GitLocation,
         shareable: Shareable,
     ) -> Self {
-        let text = CommitText::of(content);
-        let shared = SharedFormatState {
-            known: text.known(),
-            ..SharedFormatState::default()
-        };
         Self {
             commit,
-            tree,
-            author: text.field("author ").and_then(Date::parse),
-            committer: text.field("committer ").and_then(Date::parse),
-            encoding: text.encoding,
+            is_encoded: is_encoded(&origin.content),
+            rules: origin.rules.clone(),
             location,
-            shared,
             shareable,
-            answers: HashMap::new(),
+            known: plain(commit, origin),
+            describing: Vec::new(),
+            is_described: false,
             complaints: HashSet::new(),
         }
     }
 
-    /// `content` with all formats expanded; nothing if there are none.
-    pub(super) fn expand(&mut self, content: &[u8], log: &mut Buffer) -> Result<Option<Vec<u8>>> {
+    /// The `content` of `file` with all formats expanded. `None` if there are none. `is_silent` says whether git's messages are
+    /// only about formats.
+    pub(super) fn expand(
+        &mut self,
+        file: File<'_>,
+        content: &[u8],
+        is_silent: bool,
+        log: &mut Buffer,
+    ) -> Result<Option<Vec<u8>>> {
         if (Found { rest: content }).next().is_none() {
             return Ok(None);
         }
-        self.ask_together(content, log)?;
-        let mut out = Vec::with_capacity(content.len() + content.len() / 4);
+        let mut expanded = self.expand_common(content);
+        if let Some(Expanded { unknown, .. }) = &expanded
+            && !unknown.is_empty()
+        {
+            self.ask(unknown, log)?;
+            expanded = self.expand_common(content);
+        }
+        let Some(expanded) = expanded else {
+            let mut ignored = Buffer::default();
+            let log = if is_silent { log } else { &mut ignored };
+            return self.expand_by_git(file, content, log).map(Some);
+        };
+        if expanded.is_described && !self.is_described {
+            self.describing.push(file.path.to_owned());
+            self.is_described = true;
+        }
+        Ok(Some(expanded.text))
+    }
+
+    /// Expand the formats in `content`. `None` if only git can.
+    fn expand_common<'a>(&self, content: &'a [u8]) -> Option<Expanded<'a>> {
+        if self.is_encoded {
+            return None;
+        }
+        let mut expanded = Expanded {
+            text: Vec::with_capacity(content.len() + content.len() / 4),
+            unknown: BTreeSet::new(),
+            is_described: self.is_described,
+        };
         let mut found = Found { rest: content };
         for [before, format] in found.by_ref() {
-            let format = Format::parse(format, &mut self.shared)?;
-            if format.varies {
-                self.shareable.vary();
-            }
-            out.extend(before);
-            self.append(&format, &mut out, log)?;
+            expanded.text.extend(before);
+            pieces(format).try_for_each(|piece| self.append(piece, &mut expanded))?;
         }
-        out.extend(found.rest);
-        Ok(Some(out))
-    }
-
-    fn append(&mut self, format: &Format, out: &mut Vec<u8>, log: &mut Buffer) -> Result<()> {
-        if let Some(expanded) = self.expand_plain(format) {
-            out.extend(expanded);
-        } else if format.leaves_text {
-            return Err(cannot_expand("the header of the commit has no end"));
-        } else if format.looks_back || format.wraps_all {
-            let context = Context::of(out, format)?;
-            let asked = [context.asked, format.text.clone()].concat();
-            let answer = self.ask(&asked, log)?;
-            out.truncate(context.kept);
-            out.extend(answer.get(context.repeated..).unwrap_or_default());
-        } else {
-            if !self.answers.contains_key(&format.text) {
-                let answer = self.ask(&format.text, log)?;
-                self.answers.insert(format.text.clone(), answer);
-            }
-            out.extend(&self.answers[&format.text]);
-        }
-        if format.reads_head
-            && let Some(encoding) = &self.encoding
-            && let Some(encoded) = encode(encoding, out)
-        {
-            *out = encoded;
-        }
-        Ok(())
-    }
-
-    /// What needs only the commit, if `format` is made of nothing else.
-    fn expand_plain(&self, format: &Format) -> Option<Vec<u8>> {
-        let mut expanded = Vec::new();
-        for piece in format.pieces.as_ref()? {
-            match piece {
-                FormatPiece::Text(text) => expanded.extend(text),
-                FormatPiece::Placeholder(name) => match &name[..] {
-                    b"H" => expanded.extend(self.commit.to_hex().to_string().into_bytes()),
-                    b"T" => expanded.extend(self.tree.to_hex().to_string().into_bytes()),
-                    [b'a', kind] => expanded.extend(self.author.as_ref()?.show(*kind)?.bytes()),
-                    [b'c', kind] => expanded.extend(self.committer.as_ref()?.show(*kind)?.bytes()),
-                    _ => return None,
-                },
-            }
-        }
+        expanded.text.extend(found.rest);
         Some(expanded)
     }
 
-    /// Ask for all formats of `content` that can be asked for at once, since a question costs more than its
-    /// answer.
-    fn ask_together(&mut self, content: &[u8], log: &mut Buffer) -> Result<()> {
-        let mut shared = self.shared;
-        let (mut wanted, mut known) = (Vec::new(), HashSet::new());
-        for [_, format] in (Found { rest: content }) {
-            let format = Format::parse(format, &mut shared)?;
-            if format.stands_alone()
-                && !format.leaves_text
-                && self.expand_plain(&format).is_none()
-                && !self.answers.contains_key(&format.text)
-                && known.insert(format.text.clone())
-            {
-                wanted.push(format.text);
+    /// Append `piece` to `expanded`. `None` if only git can expand it.
+    fn append<'a>(&self, piece: FormatPiece<'a>, expanded: &mut Expanded<'a>) -> Option<()> {
+        match piece {
+            FormatPiece::Text(text) => expanded.text.extend(text),
+            FormatPiece::Byte(byte) => expanded.text.push(byte),
+            FormatPiece::Placeholder(name) if !is_description(name) => {
+                self.append_known(name, expanded)
+            }
+            FormatPiece::Placeholder(name) if expanded.is_described => {
+                expanded.text.push(b'%');
+                expanded.text.extend(name);
+            }
+            // Only git knows whether one of these files describes the commit.
+            FormatPiece::Placeholder(_) if !self.describing.is_empty() => return None,
+            FormatPiece::Placeholder(name) => {
+                expanded.is_described = true;
+                self.append_known(name, expanded);
+            }
+            FormatPiece::Other(_) => return None,
+        }
+        Some(())
+    }
+
+    fn append_known<'a>(&self, name: &'a [u8], expanded: &mut Expanded<'a>) {
+        if varies(name) {
+            self.shareable.vary();
+        }
+        match self.known.get(name) {
+            Some(text) => expanded.text.extend(text),
+            None => {
+                expanded.unknown.insert(name);
             }
         }
-        let mut wanted = &wanted[..];
-        while wanted.len() > 1 {
-            let mut len = 0;
-            let fits = wanted.iter().take_while(|text| {
-                len += text.len() + SEPARATOR.len();
-                len <= MAX_TOGETHER
-            });
-            let (question, rest) = wanted.split_at(fits.count().max(1));
-            self.ask_for(question, log)?;
-            wanted = rest;
-        }
-        Ok(())
     }
 
-    /// Ask for the formats with these `texts` in one question, and note the answers.
-    fn ask_for(&mut self, texts: &[Vec<u8>], log: &mut Buffer) -> Result<()> {
-        let answer = self.ask(&texts.join(SEPARATOR), log)?;
-        let parts: Vec<_> = answer.split(|&byte| byte == 0).collect();
-        if parts.len() == texts.len() {
-            let parts = parts.into_iter().map(<[u8]>::to_vec);
-            self.answers.extend(texts.iter().cloned().zip(parts));
-        }
-        Ok(())
-    }
-
-    /// What the installed git makes of `format`: a command that knows neither the user's taste in
-    /// logs nor notes, just like `git archive`.
-    fn ask(&mut self, format: &[u8], log: &mut Buffer) -> Result<Vec<u8>> {
-        if format.is_empty() {
-            return Ok(Vec::new());
-        }
-        // Refs, notes, mailmaps, dates of today and the number of objects may decide the answer.
+    /// Ask git for `placeholders`: with a command that, like `git archive`, ignores notes and the user's settings of logs.
+    fn ask(&mut self, placeholders: &BTreeSet<&[u8]>, log: &mut Buffer) -> Result<()> {
+        // Refs, mailmaps, dates of today and the number of objects may decide the answer.
         self.shareable.withdraw();
+        let formats: Vec<_> = placeholders.iter().map(|it| [b"%", *it].concat()).collect();
+        let format = [b"--format=format:", &*formats.join(&b"%x00"[..])].concat();
         let commit = self.commit.to_hex().to_string();
-        let format = [b"--format=format:", format].concat();
-        if format.len() >= MAX_WORD {
-            return Err(cannot_expand("git would be asked for more than 128 KiB"));
-        }
-        let output = program::ask(
-            &self.location,
-            &[
-                OsStr::new("rev-list"),
-                // Without a look at the parents, which may be missing.
-                OsStr::new("--no-walk"),
-                OsStr::new("--no-color"),
-                OsStr::new("--encoding=UTF-8"),
-                OsStr::from_bytes(&format),
-                OsStr::new(&commit),
-                OsStr::new("--"),
-            ],
-        );
+        let words = [
+            OsStr::new("rev-list"),
+            // Without a look at the parents, which may be missing.
+            OsStr::new("--no-walk"),
+            OsStr::new("--no-color"),
+            OsStr::new("--encoding=UTF-8"),
+            OsStr::from_bytes(&format),
+            OsStr::new(&commit),
+            OsStr::new("--"),
+        ];
+        let output = self.output(program::ask(&self.location, &words), log)?;
         let header = format!("commit {commit}\n");
-        let answer = output.as_ref().and_then(|output| {
-            let answer = output.stdout.strip_prefix(header.as_bytes());
-            answer.filter(|_| output.status.success())
-        });
-        let (Some(output), Some(answer)) = (&output, answer) else {
-            return Err(refused(output.as_ref()));
+        let answers = output.strip_prefix(header.as_bytes());
+        let answers = answers.ok_or_else(cannot_expand)?;
+        let answers = answers.strip_suffix(b"\n").unwrap_or(answers);
+        let answers: Vec<_> = answers.split(|&byte| byte == 0).collect();
+        if answers.len() != placeholders.len() {
+            return Err(cannot_expand());
+        }
+        let answers = placeholders.iter().zip(answers);
+        self.known
+            .extend(answers.map(|(name, answer)| (name.to_vec(), answer.to_vec())));
+        Ok(())
+    }
+
+    /// The content of `file` as git archives it, together with the files before it if it may describe the commit.
+    fn expand_by_git(
+        &mut self,
+        file: File<'_>,
+        content: &[u8],
+        log: &mut Buffer,
+    ) -> Result<Vec<u8>> {
+        if file.is_lfs_object {
+            return Err(cannot_expand().caused_by(
+                "only git knows all placeholders, and git does not read objects of Git LFS",
+            ));
+        }
+        self.shareable.withdraw();
+        self.shareable.vary();
+        let describes = content.contains_str("(describe");
+        let mut paths = if describes {
+            self.describing.clone()
+        } else {
+            Vec::new()
         };
+        paths.push(file.path.to_owned());
+        if describes && !self.is_described {
+            self.describing.clone_from(&paths);
+        }
+        let output = program::archived_files(&self.location, &self.commit, &paths, &self.rules);
+        let tar = self.output(output, log)?;
+        last_file(&tar).ok_or_else(cannot_expand)
+    }
+
+    /// The output of git, whose messages go to `log`.
+    fn output(&mut self, output: Option<Output>, log: &mut Buffer) -> Result<Vec<u8>> {
+        let Some(output) = output else {
+            return Err(cannot_expand().hinted("the installed git is asked for it: is there one?"));
+        };
+        if !output.status.success() {
+            return Err(program::refusal(&output).unwrap_or_else(cannot_expand));
+        }
         if self.complaints.insert(output.stderr.clone()) {
             log.extend(&output.stderr);
         }
-        Ok(answer.strip_suffix(b"\n").unwrap_or(answer).to_vec())
+        Ok(output.stdout)
     }
 }
 
-/// What the installed git has against a format.
-fn refused(output: Option<&Output>) -> Error {
-    let cannot = || Error::fatal("cannot expand '$Format:…$'");
-    match output {
-        None => cannot().hinted("the installed git is asked for it: is there one?"),
-        Some(output) => program::refusal(output).unwrap_or_else(cannot),
+fn cannot_expand() -> Error {
+    Error::fatal("cannot expand '$Format:…$'")
+}
+
+/// The placeholders whose expansions are plain in the content of `commit`.
+fn plain(commit: ObjectId, origin: &Origin) -> HashMap<Vec<u8>, Vec<u8>> {
+    let hex = |id: ObjectId| id.to_hex().to_string().into_bytes();
+    let mut known = HashMap::from([(b"H".into(), hex(commit)), (b"T".into(), hex(origin.tree))]);
+    for (person, name) in [(b'a', "author "), (b'c', "committer ")] {
+        // As in git, the last line counts.
+        let date = header(&origin.content, name).last().and_then(Date::parse);
+        let shown = |kind: u8| Some((vec![person, kind], date.as_ref()?.show(kind)?.into()));
+        known.extend(b"tisI".iter().filter_map(|kind| shown(*kind)));
     }
+    known
+}
+
+/// Whether a commit with this `content` claims another encoding than UTF-8.
+pub fn is_encoded(content: &[u8]) -> bool {
+    header(content, "encoding ").any(|name| !is_utf8(&name.to_str_lossy()))
+}
+
+/// The values of the lines in the header of a commit with this `content` that start with `name`.
+fn header<'c>(content: &'c [u8], name: &str) -> impl Iterator<Item = &'c BStr> {
+    let lines = content.lines().take_while(|line| !line.is_empty());
+    lines.filter_map(move |line| Some(line.strip_prefix(name.as_bytes())?.as_bstr()))
+}
+
+/// The content of the last file in `tar`.
+fn last_file(tar: &[u8]) -> Option<Vec<u8>> {
+    let mut content = None;
+    for entry in tar::Archive::new(tar).entries().ok()? {
+        let mut entry = entry.ok()?;
+        if entry.header().entry_type().is_file() {
+            let content = content.insert(Vec::new());
+            entry.read_to_end(content).ok()?;
+        }
+    }
+    content
 }
 
 /// The formats in a content, each with the text in front of it.

@@ -2,44 +2,33 @@
 
 use gix::bstr::ByteSlice;
 
-use super::{format::varies, substitute::Found};
+use super::{
+    format::{FormatPiece, pieces, varies},
+    substitute::Found,
+};
 
-/// The first placeholder in the formats of `content` that shows more than the commit: refs, notes, a mailmap, or how many
-/// objects there are. The parents of a commit count only if they are not `plain`, because grafts or a shallow clone replace them.
+/// The first placeholder in the formats of `content` that shows more than the commit: refs, a mailmap, or how many objects there
+/// are. So do placeholders that only git expands, since that depends on its version. The parents of a commit count only if they
+/// are not `plain`, because grafts or a shallow clone replace them.
 pub fn varying_placeholder(content: &[u8], plain_parents: bool) -> Option<String> {
     let formats = Found { rest: content }.map(|[_, format]| format);
-    formats
-        .flat_map(placeholders)
-        .find(|placeholder| {
-            varies(placeholder) && !(plain_parents && placeholder.starts_with(b"P"))
-        })
-        .map(shown)
-}
-
-/// The texts after each `%` of a format that begins a placeholder.
-fn placeholders(format: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = format;
-    std::iter::from_fn(move || {
-        let at = rest.find_byte(b'%')?;
-        let placeholder = &rest[at + 1..];
-        // Two of them are a percent sign.
-        rest = placeholder.strip_prefix(b"%").unwrap_or(placeholder);
-        let bare = match placeholder {
-            [b'+' | b'-' | b' ', bare @ ..] => bare,
-            bare => bare,
-        };
-        Some(bare)
+    formats.flat_map(pieces).find_map(|piece| match piece {
+        FormatPiece::Placeholder(b"P") if plain_parents => None,
+        FormatPiece::Placeholder(name) => varies(name).then(|| shown(name)),
+        FormatPiece::Other(rest) => Some(shown(rest)),
+        FormatPiece::Text(_) | FormatPiece::Byte(_) => None,
     })
 }
 
-/// A placeholder as its author wrote it.
-fn shown(placeholder: &[u8]) -> String {
-    let len = match placeholder {
-        [b'(', ..] => placeholder.find_byte(b')').map_or(1, |end| end + 1),
+/// The placeholder at the start of `rest` as its author wrote it.
+fn shown(rest: &[u8]) -> String {
+    let modified = usize::from(matches!(rest.first(), Some(b'+' | b'-' | b' ')));
+    let len = match &rest[modified..] {
+        [b'(', inside @ ..] => inside.find_byte(b')').map_or(1, |end| end + 2),
         [b'a' | b'c' | b'G', _, ..] => 2,
-        _ => 1,
+        bare => bare.len().min(1),
     };
-    format!("%{}", placeholder[..len].escape_ascii())
+    format!("%{}", rest[..modified + len].escape_ascii())
 }
 
 #[cfg(test)]
@@ -52,14 +41,15 @@ mod tests {
             ("%d outside", None),
             ("$Format:%H %T %an <%ae> %ad %s%n%b$", None),
             ("$Format:%H$ $Format:%d$", Some("%d")),
-            ("$Format:%+D$", Some("%D")),
+            ("$Format:%+D$", Some("%+D")),
             ("$Format:%%d%%%h$", Some("%h")),
             ("$Format:%aN$", Some("%aN")),
             (
                 "$Format:%(describe:tags=true)$",
                 Some("%(describe:tags=true)"),
             ),
-            ("$Format:%(trailers:key=x)%C(auto)%<(5)%s$", None),
+            ("$Format:%s%w(20)%b$", Some("%w")),
+            ("$Format:%(trailers:key=x)$", Some("%(trailers:key=x)")),
             ("$Format:%P$", None),
             ("$Format:%d", None),
         ] {

@@ -60,6 +60,26 @@ fn rules_from_above_apply() {
     assert_eq!(names(archive), ["V", "b.txt", "sub/", "sub/c"]);
 }
 
+/// git runs in another directory then.
+#[test]
+fn files_that_git_expands() {
+    let (repo, bare) = repositories();
+    repo.write("dir/V", "$Format:%+an$\n");
+    repo.git(["commit", "-qam", "three"]);
+    repo.git(["push", "-q", "bare.git", "HEAD:three"]);
+    repo.git(["branch", "three"]);
+    for place in [
+        &repo,
+        &bare,
+        &repo.clone().at("dir"),
+        &repo.clone().at("other"),
+    ] {
+        let archive = place.sluice(["--relative=dir", "three", "V"]).success();
+        let expanded = archive.windows(3).any(|bytes| bytes == b"\nA\n");
+        assert!(expanded);
+    }
+}
+
 #[test]
 fn every_command_knows_it() {
     let (repo, bare) = repositories();

@@ -201,6 +201,21 @@ fn what_may_vary_is_refused_before_the_first_byte() {
     for words in [&["--stable", "HEAD", "c"][..], &["--stable", "HEAD^{tree}"]] {
         let _ = repo.sluice(words).success();
     }
+    repo.write("b", "$Format:%w(20)%s$\n");
+    repo.git(["commit", "-qam", "wrapped"]);
+    let refused = repo.sluice(["--stable", "HEAD"]);
+    assert!(
+        refused.messages().starts_with("error: 'b' expands %w\n"),
+        "{refused}"
+    );
+    repo.write("b", "$Format:%s$\n");
+    repo.git(["config", "i18n.commitEncoding", "latin-1"]);
+    repo.git(["commit", "-qam", "latin"]);
+    let refused = repo.sluice(["--stable", "HEAD"]);
+    assert!(
+        refused.messages().contains("the commit is not in UTF-8"),
+        "{refused}"
+    );
     let bucket = repo.path().join("bucket/main");
     let bucket = bucket.to_str().expect("text");
     let publish = ["publish", "--create", "--fail-if-varies", bucket, "HEAD"];

@@ -23,7 +23,7 @@ impl Place {
         };
         let top = Repo::scratch();
         let commands = "mkdir bin wrapper; git init -q -b main project; cd project; mkdir src archive; seq 2000 >src/numbers; echo >archive/file; \
-             git add .; git commit -qm one; git clone -q --bare . ../project.git";
+             echo '$Format:%+s$' >expanded; echo expanded export-subst >.gitattributes; git add .; git commit -qm one; git clone -q --bare . ../project.git";
         let _ = top.shell(commands).success();
         let program = fs::read(binary()).expect("built");
         top.write_program("bin/git-sluice", program);

@@ -89,6 +89,12 @@ fn conversions() {
     assert_eq!(lfs.sent(&[], "text.bin"), b"one\r\n");
     assert_eq!(lfs.sent(&[], "empty.bin"), b"");
     assert_eq!(lfs.sent(&["--memory=1m"], "subst.bin"), b"files\n");
+    lfs.add("subst.bin", b"$Format:%+s$\n");
+    lfs.commit();
+    let output = lfs.repo.sluice([CONTENT, "HEAD"]);
+    let message = "fatal: cannot expand '$Format:…$'\n\
+                   caused by: only git knows all placeholders, and git does not read objects of Git LFS\n";
+    assert_eq!((output.code(), output.messages().as_str()), (128, message));
 }
 
 /// The limit is one on the content, which is not looked for where the pointer says enough.

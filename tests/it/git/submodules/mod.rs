@@ -181,6 +181,20 @@ fn each_repository_is_archived_as_alone() {
     }
 }
 
+/// git is asked in the repository that the file belongs to.
+#[test]
+fn a_file_that_git_expands() {
+    let project = project();
+    let lib = project.superproject.clone().at("libs/lib");
+    lib.write("version", "$Format:%+s %+h$\n");
+    commit(&lib);
+    commit(&project.superproject);
+    let archive = project
+        .superproject
+        .sluice([RECURSE, "--prefix=p/", "HEAD"]);
+    assert!(entries(&archive.success()) == project.expected("p/"));
+}
+
 /// Without the option, and with the other values, nothing of a submodule is read.
 #[test]
 fn submodules_are_entered_only_on_demand() {
