@@ -1,14 +1,12 @@
 //! Reads the content of files outside the tree.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-};
+use std::{fs::File, io};
 
 use crate::{
     base::{
         buffer::Buffer,
         error::{Error, format_bytes, strerror},
+        io::each_piece,
     },
     git::objects::Failure,
     plan::extra::{Extra, ExtraSource},
@@ -49,16 +47,8 @@ pub(super) fn stream(
         ExtraSource::File { path, .. } => path,
     };
     let failed = |error| cannot_read(extra, &error);
-    let mut file = File::open(path).map_err(failed)?;
-    let mut piece = vec![0; READ_LEN];
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            Ok(len) => taker(&piece[..len])?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error)),
-        }
-    }
+    let file = File::open(path).map_err(failed)?;
+    each_piece(file, &mut vec![0; READ_LEN], failed, taker)
 }
 
 fn cannot_read(extra: &Extra, error: &io::Error) -> Failure {

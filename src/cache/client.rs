@@ -136,7 +136,6 @@ impl<'a> Client<'a> {
                 self.sent += count as u64;
                 Ok(())
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Stop::Client(error)),
             // The kernel does not send to every kind of file, nor does it say which of both files failed.
             Err(_) => self.copy(file, piece(until - self.sent)),
@@ -156,15 +155,12 @@ impl<'a> Client<'a> {
         let output = self.output.ok_or(io::ErrorKind::BrokenPipe)?;
         let mut rest = bytes;
         while !rest.is_empty() {
-            match retry_would_block(output, |mut output| output.write(rest)) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    self.sent += count as u64;
-                    rest = &rest[count..];
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+            let count = retry_would_block(output, |mut output| output.write(rest))?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
             }
+            self.sent += count as u64;
+            rest = &rest[count..];
         }
         Ok(())
     }

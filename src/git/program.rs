@@ -15,6 +15,7 @@
 //! may well write an archive. A program with new words does new work, and then the mark has the new words.
 
 use std::{
+    convert::identity,
     ffi::{OsStr, OsString},
     io::{self, Read, Write},
     os::unix::{
@@ -36,6 +37,7 @@ use twox_hash::XxHash3_128;
 
 use crate::base::{
     error::{Error, Result, sanitised, strerror},
+    io::each_piece,
     working_directory::WorkingDirectory,
 };
 
@@ -359,20 +361,17 @@ fn write_ids(stdin: ChildStdin, ids: impl Iterator<Item = ObjectId>) {
 }
 
 /// Pass on what a process says, and return its last words.
-fn pass_on(mut stderr: impl Read, diagnostics: &mut dyn Write) -> io::Result<Vec<u8>> {
+fn pass_on(stderr: impl Read, diagnostics: &mut dyn Write) -> io::Result<Vec<u8>> {
     let mut last = Vec::new();
-    let mut piece = [0; 4096];
-    loop {
-        let len = stderr.read(&mut piece)?;
-        if len == 0 {
-            return Ok(last);
-        }
+    each_piece(stderr, &mut [0; 4096], identity, |piece| {
         // A failed write of diagnostics is ignored.
-        let _ = diagnostics.write_all(&piece[..len]);
-        last.extend_from_slice(&piece[..len]);
+        let _ = diagnostics.write_all(piece);
+        last.extend_from_slice(piece);
         let surplus = last.len().saturating_sub(LAST_WORDS);
         last.drain(..surplus);
-    }
+        Ok(())
+    })?;
+    Ok(last)
 }
 
 /// git's error message, if there is one, with the lines before it.

@@ -6,6 +6,8 @@
 
 use std::io::{self, IoSlice, Write};
 
+use crate::base::io::write_all_vectored;
+
 /// Bytes in a record (POSIX.1-2024, pax, "ustar Interchange Format").
 const RECORD: usize = 20 * 512;
 
@@ -28,16 +30,7 @@ impl<'a> RecordWriter<'a> {
     /// Write the held bytes, then `bytes`.
     fn pass_on(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut slices = [IoSlice::new(&self.held), IoSlice::new(bytes)];
-        let mut slices = &mut slices[..];
-        IoSlice::advance_slices(&mut slices, 0);
-        while !slices.is_empty() {
-            match self.inner.write_vectored(slices) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => IoSlice::advance_slices(&mut slices, written),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        write_all_vectored(self.inner, &mut slices)?;
         self.held.clear();
         Ok(())
     }

@@ -1,11 +1,14 @@
 //! A pipe into a stream, for what writes to files alone: commands, and the cache.
 
 use std::{
+    convert::identity,
     fs::File,
     io::{self, Write},
     os::fd::OwnedFd,
     thread::{self, JoinHandle},
 };
+
+use crate::base::io::each_piece;
 
 /// Bytes that are passed on at once.
 const PIECE: usize = 64 << 10;
@@ -50,14 +53,8 @@ impl Drop for Relay {
     }
 }
 
-fn pass_on(mut reader: impl io::Read, mut stream: Box<dyn Write + Send>) -> io::Result<()> {
-    let mut piece = vec![0; PIECE];
-    loop {
-        match reader.read(&mut piece) {
-            Ok(0) => return stream.flush(),
-            Ok(len) => stream.write_all(&piece[..len])?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+fn pass_on(reader: impl io::Read, mut stream: Box<dyn Write + Send>) -> io::Result<()> {
+    let write = |piece: &[u8]| stream.write_all(piece);
+    each_piece(reader, &mut vec![0; PIECE], identity, write)?;
+    stream.flush()
 }

@@ -5,6 +5,7 @@
 //! writer did.
 
 use std::{
+    convert::identity,
     ffi::OsString,
     io::{ErrorKind, Read, Result as IoResult, Write},
     os::unix::ffi::OsStringExt,
@@ -17,7 +18,10 @@ use gix_packetline::blocking_io::encode;
 
 use super::side_band::{SMALL_PACKET, SideBand};
 use crate::{
-    base::error::{Error, Result, strerror},
+    base::{
+        error::{Error, Result, strerror},
+        io::each_piece,
+    },
     git::{
         environment::Environment,
         pkt_line::{ReadError, read_line},
@@ -153,18 +157,11 @@ fn forward<W: Write + Send>(mut writer: Child, bands: &SideBand<W>) -> IoResult<
 
 /// Send on `source` to its end; its writer is cut off if the client is.
 fn send(source: Option<impl Read>, mut band: impl Write) -> IoResult<()> {
-    let Some(mut source) = source else {
+    let Some(source) = source else {
         return Ok(());
     };
-    let mut piece = vec![0; PIECE];
-    loop {
-        match source.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            Ok(count) => band.write_all(&piece[..count])?,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let write = |piece: &[u8]| band.write_all(piece);
+    each_piece(source, &mut vec![0; PIECE], identity, write)
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@
 //! in them is not looked at.
 
 use std::{
-    io::{ErrorKind, IoSlice, Result, Write},
+    io::{IoSlice, Result, Write},
     sync::Arc,
 };
 
 use gix_packetline::{Channel, blocking_io::encode};
 
-use crate::base::threads::Lock;
+use crate::base::{io::write_all_vectored, threads::Lock};
 
 /// As much as `git upload-archive` puts into one packet.
 pub const SMALL_PACKET: usize = 16384;
@@ -138,18 +138,6 @@ impl<W: Write> Write for Band<W> {
     fn flush(&mut self) -> Result<()> {
         self.bands.direct(Write::flush)
     }
-}
-
-fn write_all_vectored(output: &mut impl Write, mut slices: &mut [IoSlice<'_>]) -> Result<()> {
-    while !slices.is_empty() {
-        match output.write_vectored(slices) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => IoSlice::advance_slices(&mut slices, written),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

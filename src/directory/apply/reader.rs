@@ -6,12 +6,15 @@
 //! nothing else by a stated size. It refuses all entry types that git does not archive. It touches nothing
 //! but its input.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
 use bytes::{Bytes, BytesMut};
 use tar::Header;
 
-use crate::base::error::{Error, Result};
+use crate::base::{
+    error::{Error, Result},
+    io::uninterrupted,
+};
 
 use super::{
     input::{damaged, incomplete, unreadable},
@@ -200,11 +203,10 @@ impl<R: Read> ArchiveReader<R> {
         let mut filled = self.ahead.len();
         buffer[..filled].copy_from_slice(&self.ahead);
         while filled < buffer.len() {
-            match self.input.read(&mut buffer[filled..]) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(unreadable(error)),
+            let read = uninterrupted(|| self.input.read(&mut buffer[filled..]));
+            match read.map_err(unreadable)? {
+                0 => break,
+                read => filled += read,
             }
         }
         let buffer = buffer.freeze();

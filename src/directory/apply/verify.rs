@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    io::{ErrorKind, Read},
     sync::atomic::{AtomicU64, Ordering},
     thread,
     time::Duration,
@@ -18,6 +17,7 @@ use gix::bstr::BString;
 use crate::{
     base::{
         error::{Error, Result},
+        io::each_piece,
         threads::Workers,
     },
     output::report::{Console, Done, Meter, Total},
@@ -241,15 +241,12 @@ impl<'r> Verifier<'r> {
     }
 
     fn read(&mut self, path: &ArchivePath<'_>, mut take: impl FnMut(&[u8])) -> Result<()> {
-        let mut file = self.cursor.open_file(path)?;
-        loop {
-            match file.read(&mut self.buffer) {
-                Ok(0) => return Ok(()),
-                Ok(len) => take(&self.buffer[..len]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed("read", path.bytes(), error)),
-            }
-        }
+        let file = self.cursor.open_file(path)?;
+        let failed = |error| failed("read", path.bytes(), error);
+        each_piece(file, &mut self.buffer, failed, |piece| {
+            take(piece);
+            Ok(())
+        })
     }
 }
 

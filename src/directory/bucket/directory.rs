@@ -2,6 +2,7 @@
 //! new one.
 
 use std::{
+    convert::identity,
     fs::{self, File, Permissions},
     io::{self, ErrorKind, Read, Write},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
@@ -18,6 +19,7 @@ use super::{
 use crate::base::{
     buffer::spool::Spooled,
     error::{Error, Result, format_bytes, strerror},
+    io::each_piece,
     working_directory::NamedFile,
 };
 
@@ -126,18 +128,12 @@ impl Bucket for DirectoryBucket {
     }
 
     fn fetch(&self, name: &str, _size: u64, take: &mut Take<'_>) -> Result<bool> {
-        let Some(mut file) = self.open(name)? else {
+        let Some(file) = self.open(name)? else {
             return Ok(false);
         };
-        let mut piece = vec![0; PIECE];
-        loop {
-            match file.read(&mut piece) {
-                Ok(0) => return Ok(true),
-                Ok(len) => take(&piece[..len])?,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failed("read", name, &error)),
-            }
-        }
+        let failed = |error| self.failed("read", name, &error);
+        each_piece(file, &mut vec![0; PIECE], failed, take)?;
+        Ok(true)
     }
 
     fn written(&self, name: &str) -> Result<Option<SystemTime>> {
@@ -193,16 +189,14 @@ impl Bucket for DirectoryBucket {
 
 /// Writes `content` to `file`, piece by piece.
 fn copy(content: &Spooled, file: &mut File, sent: &mut Sent<'_>) -> io::Result<()> {
-    let (mut reader, mut piece, mut written) = (content.reader(), vec![0; PIECE], 0);
-    loop {
-        let len = reader.read(&mut piece)?;
-        if len == 0 {
-            return Ok(());
-        }
-        file.write_all(&piece[..len])?;
-        written += len as u64;
+    let mut written = 0;
+    let write = |piece: &[u8]| {
+        file.write_all(piece)?;
+        written += piece.len() as u64;
         sent(written);
-    }
+        Ok(())
+    };
+    each_piece(content.reader(), &mut vec![0; PIECE], identity, write)
 }
 
 /// A regular file, perhaps through a symbolic link; `None` for anything else, and for what is gone by now.

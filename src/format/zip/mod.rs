@@ -8,7 +8,7 @@
 mod deflater;
 mod record;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use super::{
     Begun, Body, Flush, Format, Layout, Member, MemberKind, Outline, Part, Put, StoredBody,
@@ -16,11 +16,9 @@ use super::{
 use sluice_deflate::Level;
 
 use crate::base::{
-    buffer::{
-        Buffer,
-        spool::{Spool, Spooled},
-    },
+    buffer::{Buffer, spool::Spool},
     error::{Error, Result, format_bytes, push_line},
+    io::each_piece,
 };
 use deflater::{DeflateStream, Deflater};
 pub use record::{CentralDirectory, Pending, Times};
@@ -227,10 +225,13 @@ impl Format for Zip {
         let (records, end) = directory
             .end(comment, written)
             .map_err(cannot_keep_directory)?;
-        each_piece(&records, |piece| match piece {
-            Ok(piece) => put(piece),
-            Err(error) => Err(cannot_keep_directory(error)),
-        })?;
+        let mut piece = vec![0; COPY_LEN];
+        each_piece(
+            records.reader(),
+            &mut piece,
+            cannot_keep_directory,
+            &mut *put,
+        )?;
         put(&end)
     }
 
@@ -372,8 +373,10 @@ impl Zip {
                 flush(part)
             });
         }
-        each_piece(&spool.finish()?, |piece| {
-            part.bytes.extend(piece?);
+        let spooled = spool.finish()?;
+        let mut piece = vec![0; COPY_LEN];
+        each_piece(spooled.reader(), &mut piece, E::from, |piece| {
+            part.bytes.extend(piece);
             flush(part)
         })
     }
@@ -461,21 +464,6 @@ impl Sum {
         let looked_at = bytes.len().min(LOOKED_AT.saturating_sub(self.seen));
         self.binary |= bytes[..looked_at].contains(&0);
         self.seen = self.seen.saturating_add(bytes.len());
-    }
-}
-
-/// Pass all of `spooled` to `taker`, piece by piece, or the error of reading.
-fn each_piece<E>(
-    spooled: &Spooled,
-    mut taker: impl FnMut(io::Result<&[u8]>) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut reader = spooled.reader();
-    let mut piece = vec![0; COPY_LEN];
-    loop {
-        match reader.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            read => taker(read.map(|len| &piece[..len]))?,
-        }
     }
 }
 

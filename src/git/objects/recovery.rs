@@ -6,11 +6,7 @@
 //! git does before it reports damage. Objects of all sizes go the same way: each link lies in a spool, in
 //! memory up to a limit. A link cannot fill the disk with a false size, and no copy is tried twice.
 
-use std::{
-    collections::HashSet,
-    io::{BufRead, BufReader},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
@@ -20,7 +16,10 @@ use super::{
     stream::{self, Taker},
 };
 use crate::{
-    base::buffer::{Buffer, spool::Spooled},
+    base::{
+        buffer::{Buffer, spool::Spooled},
+        io::each_piece,
+    },
     git::odb::{
         Config, ObjectLocation, Odb, PackId, loose,
         pack::{Damage, EntryHeader, EntryKind, Pack},
@@ -49,16 +48,8 @@ impl Copy {
 
     /// Pass the object to `taker`, piece by piece.
     pub fn stream(&self, taker: Taker<'_>) -> Result<(), Failure> {
-        let mut reader = BufReader::with_capacity(BLOCK_LEN, self.content.reader());
-        loop {
-            let piece = reader.fill_buf()?;
-            let len = piece.len();
-            if len == 0 {
-                return Ok(());
-            }
-            taker(piece)?;
-            reader.consume(len);
-        }
+        let mut block = vec![0; BLOCK_LEN];
+        each_piece(self.content.reader(), &mut block, Failure::from, taker)
     }
 }
 
