@@ -7,7 +7,7 @@
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     ffi::OsStr,
-    io::Read,
+    io::{self, Read},
     os::unix::ffi::OsStrExt,
     process::Output,
 };
@@ -231,7 +231,9 @@ impl Substitution {
         }
         let output = program::archived_files(&self.location, &self.commit, &paths, &self.rules);
         let tar = self.output(output, log)?;
-        last_file(&tar).ok_or_else(cannot_expand)
+        let path = [&self.rules.below[..], file.path].concat();
+        content_of(&path, &tar)
+            .ok_or_else(|| cannot_expand().caused_by("git archives no such file"))
     }
 
     /// The output of git, whose messages go to `log`.
@@ -277,17 +279,14 @@ fn header<'c>(content: &'c [u8], name: &str) -> impl Iterator<Item = &'c BStr> {
     lines.filter_map(move |line| Some(line.strip_prefix(name.as_bytes())?.as_bstr()))
 }
 
-/// The content of the last file in `tar`.
-fn last_file(tar: &[u8]) -> Option<Vec<u8>> {
-    let mut content = None;
-    for entry in tar::Archive::new(tar).entries().ok()? {
-        let mut entry = entry.ok()?;
-        if entry.header().entry_type().is_file() {
-            let content = content.insert(Vec::new());
-            entry.read_to_end(content).ok()?;
-        }
-    }
-    content
+/// The content of the file at `path` in `tar`.
+fn content_of(path: &[u8], tar: &[u8]) -> Option<Vec<u8>> {
+    let mut tar = tar::Archive::new(tar);
+    let mut entries = tar.entries().ok()?.filter_map(io::Result::ok);
+    let mut entry = entries.find(|entry| *entry.path_bytes() == *path)?;
+    let mut content = Vec::new();
+    entry.read_to_end(&mut content).ok()?;
+    Some(content).filter(|_| entry.header().entry_type().is_file())
 }
 
 /// The formats in a content, each with the text in front of it.
