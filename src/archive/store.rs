@@ -6,7 +6,7 @@ use gix::{ObjectId, bstr::BString};
 
 use crate::{
     git::{convert::Converter, objects::Failure, odb},
-    plan::{Locators, Naming, StoreId, walk::Entered},
+    plan::{Locators, Naming, StoreId, outer::Entered},
 };
 
 /// The objects of one repository.

@@ -14,6 +14,7 @@ pub mod view;
 pub mod select;
 mod locate;
 mod naming;
+pub mod outer;
 mod pointer;
 mod ahead;
 mod blob_policy;
@@ -71,7 +72,7 @@ impl Planner {
             submodules: trees.collect(),
             directories: Arc::default(),
         };
-        planner.begin(archived.into_route(extras), StoreId::default());
+        planner.begin(archived.into_route(Some(extras)), StoreId::default());
         planner
     }
 
@@ -82,8 +83,7 @@ impl Planner {
 
     fn enter(&mut self, store: StoreId) {
         let submodule = self.submodules[store.0 - 1].clone();
-        let (route, reader) = submodule.into_route(Arc::default());
-        self.begin((route.of_submodule(), reader), store);
+        self.begin(submodule.into_route(None), store);
     }
 
     fn begin(&mut self, (route, reader): (TreeSource, Reader), store: StoreId) {

@@ -7,9 +7,10 @@ use gix::ObjectId;
 use super::{
     delta::{Changes, DeltaWalk, Side},
     extra::Extra,
+    outer::{Entered, Outer},
     planner::TreeSource,
     view::{Sizes, View},
-    walk::{Entered, Walk},
+    walk::Walk,
 };
 use crate::git::{objects::reader::Reader, tree::TreeRules};
 
@@ -47,15 +48,13 @@ impl PlannedTree {
         side.entering(Arc::clone(&self.entered))
     }
 
-    /// A walk over the tree, or over its changes, with the `extras` after them; and what reads the objects.
-    pub fn into_route(self, extras: Arc<[Extra]>) -> (TreeSource, Reader) {
+    /// A walk over the tree, or over its changes, with the `extras` after them; and what reads the objects. `None` are the extras
+    /// of a submodule, which has no entry for the root of its tree.
+    pub fn into_route(self, extras: Option<Arc<[Extra]>>) -> (TreeSource, Reader) {
+        let outer = Outer::new(extras, self.entered);
         let route = match self.changes {
-            None => Walk::new(self.tree, self.view, self.rules, extras)
-                .entering(self.entered)
-                .into(),
-            Some(changes) => DeltaWalk::new(*changes, extras)
-                .entering(self.entered)
-                .into(),
+            None => Walk::new(self.tree, self.view, self.rules, outer).into(),
+            Some(changes) => DeltaWalk::new(*changes, outer).into(),
         };
         (route, self.reader)
     }

@@ -64,14 +64,6 @@ impl TreeSource {
         }
     }
 
-    /// Leaves out the entry for the root of the tree, for which the entry of a submodule stands.
-    pub(super) fn of_submodule(self) -> Self {
-        match self {
-            Self::Whole(walk) => walk.of_submodule().into(),
-            Self::Delta(walk) => walk.of_submodule().into(),
-        }
-    }
-
     /// Split off the later part of the walk.
     pub fn fork(&mut self) -> Option<Self> {
         match self {

@@ -3,13 +3,11 @@
 //! A directory's entry is written just before the first selected entry below, so a directory without selected
 //! entries never appears. The walk reads a directory's attribute file, if there is one, on entering.
 
-use std::{collections::HashMap, sync::Arc};
-
-use gix::{ObjectId, bstr::BString};
+use gix::ObjectId;
 
 use super::{
     builder::{Item, WindowBuilder},
-    extra::Extra,
+    outer::Outer,
     view::{DirectoryVerdict, Leaf, View},
     window::StoreId,
 };
@@ -22,9 +20,6 @@ use crate::{
     },
 };
 
-/// The submodules of one tree that are archived with their contents, by path in the tree.
-pub type Entered = HashMap<BString, StoreId>;
-
 /// The state of the walk.
 pub struct Walk {
     tree: ObjectId,
@@ -33,9 +28,7 @@ pub struct Walk {
     /// The current path from the root of the tree.
     path: Vec<u8>,
     begun: bool,
-    extras: Arc<[Extra]>,
-    /// The number of extra files already appended.
-    added: usize,
+    outer: Outer,
     /// The entry at the current path, while the directories above are appended.
     pending: Option<Pending>,
     /// The number of directories entered, counting only those that the reader may know.
@@ -43,12 +36,6 @@ pub struct Walk {
     /// The number of innermost directories without any entry so far that the reader may know.
     unknown: u64,
     redacted: bool,
-    /// Whether the entry of a submodule stands for the root of this tree.
-    is_of_submodule: bool,
-    /// The submodules that are archived with their contents.
-    entered_submodules: Arc<Entered>,
-    /// The submodule whose entry is appended next, or was appended last.
-    submodule: Option<StoreId>,
 }
 
 /// A file, link or submodule that waits for the entries of the directories above.
@@ -60,39 +47,19 @@ struct Pending {
 }
 
 impl Walk {
-    /// Create a walk over `tree` through `view`, followed by the `extras`.
-    pub fn new(tree: ObjectId, view: View, rules: TreeRules, extras: Arc<[Extra]>) -> Self {
+    /// Create a walk over `tree` through `view`.
+    pub fn new(tree: ObjectId, view: View, rules: TreeRules, outer: Outer) -> Self {
         Self {
             tree,
             view,
             trees: Trees::new(tree, rules),
             path: Vec::new(),
             begun: false,
-            extras,
-            added: 0,
+            outer,
             pending: None,
             entered: 0,
             unknown: 0,
             redacted: rules.redacted,
-            is_of_submodule: false,
-            entered_submodules: Arc::default(),
-            submodule: None,
-        }
-    }
-
-    /// Leaves out the entry for the root of the tree.
-    pub fn of_submodule(self) -> Self {
-        Self {
-            is_of_submodule: true,
-            ..self
-        }
-    }
-
-    /// Reports where the content of the submodules in `entered` follows.
-    pub fn entering(self, entered: Arc<Entered>) -> Self {
-        Self {
-            entered_submodules: entered,
-            ..self
         }
     }
 
@@ -101,7 +68,7 @@ impl Walk {
         match self.pending {
             // The entry is appended after the directories above.
             Some(_) => None,
-            None => self.submodule.take(),
+            None => self.outer.take_submodule(),
         }
     }
 
@@ -131,15 +98,11 @@ impl Walk {
             trees,
             path: self.path[..path_len].to_vec(),
             begun: true,
-            extras: std::mem::take(&mut self.extras),
-            added: 0,
+            outer: self.outer.fork(),
             pending: None,
             entered: 0,
             unknown: 0,
             redacted: false,
-            is_of_submodule: self.is_of_submodule,
-            entered_submodules: Arc::clone(&self.entered_submodules),
-            submodule: None,
         })
     }
 
@@ -152,13 +115,14 @@ impl Walk {
         }
         if !self.begun {
             self.begun = true;
-            self.prefix_directory(builder);
+            self.outer.prefix(builder, &self.view, self.tree);
             self.enter(reader, self.tree)?;
         }
         match self.trees.next(reader, &mut self.path)? {
             None => {
                 builder.say(self.view.note());
-                return self.extra(reader, builder);
+                let (view, tree) = (&mut self.view, self.tree);
+                return self.outer.extra(reader, builder, view, tree);
             }
             Some(TreeStep::End) => {
                 self.unknown = self.unknown.saturating_sub(1);
@@ -170,38 +134,17 @@ impl Walk {
                 DirectoryVerdict::Hidden => {}
             },
             Some(TreeStep::Leaf { mode, id }) => {
-                self.submodule = match mode {
-                    Mode::Submodule => self.entered_submodules.get(&self.path[..]).copied(),
-                    _ => None,
-                };
+                let is_submodule = mode == Mode::Submodule;
+                let is_entered = self.outer.reach(is_submodule.then_some(&self.path[..]));
                 // Where only files in a submodule are selected, the submodule is above them.
-                if self.submodule.is_some() || self.view.admits(&self.path, mode)? {
+                if is_entered || self.view.admits(&self.path, mode)? {
                     self.reveal();
-                    self.leaf(reader, builder, mode, id);
+                    builder.say(self.view.note());
+                    let leaf = self.view.leaf(reader, &self.path, (mode, is_entered), id);
+                    self.leaf(builder, Pending { mode, id, leaf });
                 }
             }
         }
-        Ok(true)
-    }
-
-    /// A prefix that ends in a slash is an entry of its own, with the tree's id.
-    fn prefix_directory(&self, builder: &mut WindowBuilder) {
-        let name = self.view.naming.prefix_directory();
-        if let Some(name) = name.filter(|_| !self.is_of_submodule) {
-            builder.push(Item::new(&name, Mode::Directory, self.tree));
-        }
-    }
-
-    /// Append the next extra file; `false` if there is none.
-    fn extra(&mut self, reader: &mut Reader, builder: &mut WindowBuilder) -> Result<bool> {
-        let Some(extra) = self.extras.get(self.added) else {
-            return Ok(false);
-        };
-        let path = self.view.naming.relative_path(&extra.name);
-        let text = path.map(|path| self.view.text_of(reader, self.tree, path));
-        let text = text.transpose()?.flatten();
-        builder.push_extra(self.tree.kind(), self.added as u32, extra, text);
-        self.added += 1;
         Ok(true)
     }
 
@@ -219,13 +162,15 @@ impl Walk {
         self.entered += std::mem::take(&mut self.unknown);
     }
 
-    fn leaf(&mut self, reader: &mut Reader, builder: &mut WindowBuilder, mode: Mode, id: ObjectId) {
-        builder.say(self.view.note());
-        let is_entered = self.submodule.is_some();
-        let leaf = self.view.leaf(reader, &self.path, (mode, is_entered), id);
-        if self.view.brings_directories(leaf.as_ref()) {
-            self.append_next(builder, Pending { mode, id, leaf });
-        } else if let Some(leaf) = leaf {
+    fn leaf(&mut self, builder: &mut WindowBuilder, found: Pending) {
+        if self.view.brings_directories(found.leaf.as_ref()) {
+            self.append_next(builder, found);
+        } else if let Pending {
+            mode,
+            id,
+            leaf: Some(leaf),
+        } = found
+        {
             self.append(builder, mode, id, leaf);
         }
     }

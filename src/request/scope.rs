@@ -24,7 +24,7 @@ use crate::{
         },
         tree::Mount,
     },
-    plan::{ReadAhead, delta::Bounds, select::Selection, walk::Entered},
+    plan::{ReadAhead, delta::Bounds, outer::Entered, select::Selection},
 };
 
 /// The trees of a request that are read ahead at a time, those of submodules included.

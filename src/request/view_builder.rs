@@ -30,9 +30,9 @@ use crate::{
     plan::{
         Naming, PlannedTree, ReadAhead,
         delta::DeltaRules,
+        outer::Entered,
         select::{CopiedPaths, Selection},
         view::View,
-        walk::Entered,
     },
 };
 

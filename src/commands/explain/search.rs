@@ -12,7 +12,7 @@ use crate::{
         objects::reader::Reader,
         tree::{TreeStep, Trees},
     },
-    plan::{StoreId, view::Sizes, walk::Entered},
+    plan::{StoreId, outer::Entered, view::Sizes},
     request::ArchivedRepository,
 };
 

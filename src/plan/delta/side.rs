@@ -12,8 +12,8 @@ use crate::{
         tree::{Mode, TreeRules, TreeStep, Trees},
     },
     plan::{
+        outer::Entered,
         view::{DirectoryVerdict, Sizes, View},
-        walk::Entered,
     },
 };
 

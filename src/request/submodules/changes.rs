@@ -11,7 +11,7 @@ use crate::{
     plan::{
         StoreId,
         delta::{Bounds, Deletions},
-        walk::Entered,
+        outer::Entered,
     },
     request::{archived::ArchivedRepository, delta::RepositoryChanges, view_builder::ViewBuilder},
 };

@@ -37,11 +37,12 @@ use crate::{
         tree::{Mount, TreeRules},
     },
     plan::{
-        PlannedTree, StoreId, read_ahead_if_cold,
+        PlannedTree, StoreId,
+        outer::Entered,
+        read_ahead_if_cold,
         select::{Findings, Selection},
         submodules::{Gitlink, Gitlinks},
         view::View,
-        walk::Entered,
     },
     request::{
         archived::{ArchivedRepository, ResolvedTree},
