@@ -49,9 +49,9 @@ pub fn record<'a>(
     (submodule, is_entered): (&'a [u8], bool),
     redacted: bool,
 ) -> Record<'a> {
-    let past = |past: &'a ChangeRecord| ManifestChange {
-        status: past.status,
-        old: past
+    let change = |change: &'a ChangeRecord| ManifestChange {
+        status: change.status,
+        old: change
             .old
             .as_ref()
             .map(|(mode, id)| (mode.bits(), id.as_bytes())),
@@ -72,7 +72,7 @@ pub fn record<'a>(
         },
         disposition: entry.disposition,
         decoded: false,
-        past: entry.past.as_deref().map(past),
+        change: entry.change.as_deref().map(change),
         undecided: false,
         unportable: &[],
         link: entry.kept,
@@ -90,7 +90,7 @@ impl<F: Format> Archiver<F> {
         limit: u64,
         piece: &mut Piece<F::Records>,
     ) -> Result<Disposition, Failure> {
-        let mut fate = EntryOutcome {
+        let mut outcome = EntryOutcome {
             disposition: entry.disposition,
             size: entry.size,
             decoded: false,
@@ -99,16 +99,22 @@ impl<F: Format> Archiver<F> {
         let start = piece.len().cast_signed();
         match entry.disposition {
             Disposition::Omitted(_) => {}
-            Disposition::Placeholder(reason, stand_in) if entry.kind != MemberKind::Directory => {
-                self.stand_in(scratch, window, entry, (reason, stand_in, fate.size), piece)?;
+            Disposition::Placeholder(reason, content) if entry.kind != MemberKind::Directory => {
+                self.placeholder(
+                    scratch,
+                    window,
+                    entry,
+                    (reason, content, outcome.size),
+                    piece,
+                )?;
             }
             // The directory that stands in for a submodule is one like any other.
             Disposition::Placeholder(..) | Disposition::Content => {
-                fate = self.content(scratch, window, entry, limit, piece)?;
+                outcome = self.content(scratch, window, entry, limit, piece)?;
             }
         }
-        self.account(window, entry, (fate, start), piece);
-        Ok(fate.disposition)
+        self.account(window, entry, (outcome, start), piece);
+        Ok(outcome.disposition)
     }
 
     /// Append an entry with its content, unless the content turns out to be unwanted.
@@ -280,29 +286,29 @@ impl<F: Format> Archiver<F> {
         piece: &mut Piece<F::Records>,
     ) -> Result<(), Failure> {
         match disposition {
-            Disposition::Placeholder(reason, stand_in) => {
-                let fate = (reason, stand_in, Some(size));
-                self.stand_in(scratch, window, entry, fate, piece)
+            Disposition::Placeholder(reason, content) => {
+                let replaced = (reason, content, Some(size));
+                self.placeholder(scratch, window, entry, replaced, piece)
             }
             Disposition::Content | Disposition::Omitted(_) => Ok(()),
         }
     }
 
-    /// Append a file with a stand-in for its content.
-    pub(super) fn stand_in(
+    /// Append a file with a placeholder for its content.
+    pub(super) fn placeholder(
         &self,
         scratch: &mut Scratch<F>,
         window: &Window,
         entry: &Entry,
-        (reason, stand_in, size): (OmissionReason, PlaceholderContent, Option<u64>),
+        (reason, content, size): (OmissionReason, PlaceholderContent, Option<u64>),
         piece: &mut Piece<F::Records>,
     ) -> Result<(), Failure> {
-        let notes = self.notes(entry, Disposition::Placeholder(reason, stand_in), size);
+        let notes = self.notes(entry, Disposition::Placeholder(reason, content), size);
         let records = notes.records();
         let member = member(window, entry, &records);
         let Piece { part, log, .. } = piece;
         self.format.check(&member, log)?;
-        if let PlaceholderContent::Sparse(size) = stand_in {
+        if let PlaceholderContent::Sparse(size) = content {
             self.format.sparse_file(&member, size, part);
             return Ok(());
         }
@@ -310,11 +316,11 @@ impl<F: Format> Archiver<F> {
         let Scratch {
             decoder, format, ..
         } = scratch;
-        match stand_in {
+        match content {
             PlaceholderContent::Pointer => {
                 self.decode(decoder, window, entry, POINTER_LEN, &mut part.bytes)?;
             }
-            _ => part.bytes.extend(stand_in.bytes()),
+            _ => part.bytes.extend(content.bytes()),
         }
         self.format
             .end_file(format, begun, &member, Layout::Whole, part);
@@ -333,8 +339,8 @@ impl<F: Format> Archiver<F> {
             if !matches!(entry.blob, Blob::Extra(_)) {
                 notes.push(("GITSLUICE.blob", entry.id.to_hex().to_string().into()));
             }
-            let past = entry.past.as_deref();
-            notes.extend(past.map(|past| ("GITSLUICE.status", past.status.as_str().into())));
+            let change = entry.change.as_deref();
+            notes.extend(change.map(|change| ("GITSLUICE.status", change.status.as_str().into())));
             let size = size.map(|size| ("GITSLUICE.size", size.to_string().into()));
             let reason = disposition.reason();
             let reason = reason.map(|reason| ("GITSLUICE.reason", reason.as_str().into()));
@@ -348,25 +354,25 @@ impl<F: Format> Archiver<F> {
         &self,
         window: &Window,
         entry: &Entry,
-        (fate, start): (EntryOutcome, i64),
+        (outcome, start): (EntryOutcome, i64),
         piece: &mut Piece<F::Records>,
     ) {
         let store = self.store(window);
         let is_entered = entry.mode == Mode::Submodule && store.enters(window.path(entry));
         let record = Record {
-            size: fate.size,
-            decoded: fate.decoded,
-            disposition: fate.disposition,
+            size: outcome.size,
+            decoded: outcome.decoded,
+            disposition: outcome.disposition,
             ..record(window, entry, (&store.submodule, is_entered), self.redacted)
         };
         piece.counts.add(&record);
-        let is_omitted = matches!(fate.disposition, Disposition::Omitted(_));
+        let is_omitted = matches!(outcome.disposition, Disposition::Omitted(_));
         if entry.mode == Mode::Symlink && entry.kind == MemberKind::File && !is_omitted {
             piece.counts.files += 1;
         }
         if self.manifest {
             let end = piece.len().cast_signed();
-            let content = fate.archived.and_then(|len| {
+            let content = outcome.archived.and_then(|len| {
                 let start = self.format.content_start(end, len)?;
                 Some((start, len))
             });

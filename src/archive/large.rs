@@ -174,7 +174,7 @@ impl<F: Format> Output<'_, F> {
                 self.send(size, &mut content)?;
             }
         }
-        let fate = EntryOutcome {
+        let outcome = EntryOutcome {
             disposition: unwanted.unwrap_or(Disposition::Content),
             size: Some(size),
             decoded,
@@ -182,8 +182,8 @@ impl<F: Format> Output<'_, F> {
         };
         let start = -self.flushed.cast_signed();
         self.archiver
-            .account(self.window, self.entry, (fate, start), self.piece);
-        Ok(fate.disposition)
+            .account(self.window, self.entry, (outcome, start), self.piece);
+        Ok(outcome.disposition)
     }
 
     /// The disposition of the file, unless its content is sent unchanged.

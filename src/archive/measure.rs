@@ -200,11 +200,13 @@ impl Measurer {
         };
         match disposition {
             Disposition::Omitted(_) => Ok(Ok(0)),
-            Disposition::Placeholder(reason, stand_in) if entry.kind != MemberKind::Directory => {
+            Disposition::Placeholder(reason, content) if entry.kind != MemberKind::Directory => {
                 let size = size.and_then(ContentSize::exactly).or(entry.size);
                 let Tools { scratch, piece, .. } = tools;
-                let fate = (reason, stand_in, size);
-                let made = self.archiver.stand_in(scratch, window, entry, fate, piece);
+                let replaced = (reason, content, size);
+                let made = self
+                    .archiver
+                    .placeholder(scratch, window, entry, replaced, piece);
                 Ok(made
                     .map(|()| piece.len())
                     .map_err(|_| UnknownReason::Unreadable))

@@ -254,11 +254,11 @@ pub fn list_deletions(
             Mode::Directory if redacted => &[],
             _ => deletion.id.as_bytes(),
         };
-        let past = ManifestChange {
+        let change = ManifestChange {
             status: deletion.status,
             old: Some((deletion.mode.bits(), id)),
         };
-        gone(&deletion.name, past, &mut lines);
+        gone(&deletion.name, change, &mut lines);
         if lines.len() >= LINES_LEN {
             write(&lines)?;
             lines.clear();

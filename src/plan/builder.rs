@@ -61,7 +61,7 @@ pub struct WindowBuilder {
     note_bytes: usize,
     /// The note of the next entry.
     note: Option<Box<Note>>,
-    past: Option<Box<ChangeRecord>>,
+    change: Option<Box<ChangeRecord>>,
 }
 
 impl WindowBuilder {
@@ -75,8 +75,8 @@ impl WindowBuilder {
     }
 
     /// Record the change of the next entry's path.
-    pub fn remember(&mut self, past: ChangeRecord) {
-        self.past = Some(Box::new(past));
+    pub fn remember(&mut self, change: ChangeRecord) {
+        self.change = Some(Box::new(change));
     }
 
     /// Append `item`.
@@ -124,7 +124,7 @@ impl WindowBuilder {
             treatment: item.treatment,
             kept: item.kept,
             note,
-            past: self.past.take(),
+            change: self.change.take(),
         });
     }
 

@@ -49,7 +49,7 @@ pub struct Entry {
     /// Text to print around the entry's name; rarely present.
     pub note: Option<Box<Note>>,
     /// The change of the path, in an archive of changes.
-    pub past: Option<Box<ChangeRecord>>,
+    pub change: Option<Box<ChangeRecord>>,
 }
 
 /// What happened to the path of an entry.

@@ -72,7 +72,7 @@ impl Planner {
             submodules: trees.collect(),
             directories: Arc::default(),
         };
-        planner.begin(archived.into_route(Some(extras)), StoreId::default());
+        planner.begin(archived.into_source(Some(extras)), StoreId::default());
         planner
     }
 
@@ -83,11 +83,11 @@ impl Planner {
 
     fn enter(&mut self, store: StoreId) {
         let submodule = self.submodules[store.0 - 1].clone();
-        self.begin(submodule.into_route(None), store);
+        self.begin(submodule.into_source(None), store);
     }
 
-    fn begin(&mut self, (route, reader): (TreeSource, Reader), store: StoreId) {
-        let tree = TreePlanner::new(route, reader, store, self.directories());
+    fn begin(&mut self, (source, reader): (TreeSource, Reader), store: StoreId) {
+        let tree = TreePlanner::new(source, reader, store, self.directories());
         self.trees.push(tree);
     }
 }

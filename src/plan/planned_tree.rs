@@ -50,12 +50,12 @@ impl PlannedTree {
 
     /// A walk over the tree, or over its changes, with the `extras` after them; and what reads the objects. `None` are the extras
     /// of a submodule, which has no entry for the root of its tree.
-    pub fn into_route(self, extras: Option<Arc<[Extra]>>) -> (TreeSource, Reader) {
+    pub fn into_source(self, extras: Option<Arc<[Extra]>>) -> (TreeSource, Reader) {
         let outer = Outer::new(extras, self.entered);
-        let route = match self.changes {
+        let source = match self.changes {
             None => Walk::new(self.tree, self.view, self.rules, outer).into(),
             Some(changes) => DeltaWalk::new(*changes, outer).into(),
         };
-        (route, self.reader)
+        (source, self.reader)
     }
 }

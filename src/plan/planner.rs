@@ -87,7 +87,7 @@ impl From<DeltaWalk> for TreeSource {
 
 /// Plans one tree.
 pub(super) struct TreePlanner {
-    route: TreeSource,
+    source: TreeSource,
     reader: Reader,
     /// The repository of the tree.
     store: StoreId,
@@ -105,16 +105,16 @@ pub(super) struct TreePlanner {
 }
 
 impl TreePlanner {
-    /// Plan the entries of `route`, which are in `store`.
+    /// Plan the entries of `source`, which are in `store`.
     pub(super) fn new(
-        route: TreeSource,
+        source: TreeSource,
         reader: Reader,
         store: StoreId,
         directories: Arc<AtomicU64>,
     ) -> Self {
-        directories.fetch_add(route.directories(), Ordering::Relaxed);
+        directories.fetch_add(source.directories(), Ordering::Relaxed);
         Self {
-            route,
+            source,
             reader,
             store,
             builder: WindowBuilder::default(),
@@ -133,9 +133,9 @@ impl TreePlanner {
 
     /// Fill the builder. True at the end of the walk.
     fn fill(&mut self) -> bool {
-        let enough = self.route.directories() + DIRECTORIES;
-        while !self.is_full() && self.route.directories() < enough {
-            match self.route.step(&mut self.reader, &mut self.builder) {
+        let enough = self.source.directories() + DIRECTORIES;
+        while !self.is_full() && self.source.directories() < enough {
+            match self.source.step(&mut self.reader, &mut self.builder) {
                 Ok(true) => {}
                 Ok(false) => {
                     self.builder.end();
@@ -146,7 +146,7 @@ impl TreePlanner {
                     break;
                 }
             }
-            self.submodule = self.route.submodule();
+            self.submodule = self.source.submodule();
             if self.submodule.is_some() {
                 break;
             }
@@ -159,9 +159,9 @@ impl TreePlanner {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        let before = self.route.directories();
+        let before = self.source.directories();
         let last = self.fill();
-        let read = self.route.directories() - before;
+        let read = self.source.directories() - before;
         self.directories.fetch_add(read, Ordering::Relaxed);
         // An object that was not found may exist in a place without permission.
         if let Some(refusal) = self.reader.odb.refusal() {
@@ -190,7 +190,7 @@ impl TreePlanner {
             return None;
         }
         Some(Self {
-            route: self.route.fork()?,
+            source: self.source.fork()?,
             reader: self.reader.clone(),
             store: self.store,
             builder: WindowBuilder::default(),

@@ -43,7 +43,7 @@ pub struct Record<'a> {
     /// Whether the content was decoded, for whatever reason. Only counted.
     pub decoded: bool,
     /// The change since the base, if there is a base.
-    pub past: Option<ManifestChange<'a>>,
+    pub change: Option<ManifestChange<'a>>,
     /// Whether only the content decides, and nobody has read it.
     pub undecided: bool,
     /// Why the name breaks on other systems, if anybody has looked.
@@ -78,10 +78,10 @@ impl ManifestChange<'_> {
 }
 
 /// Append the line of a deleted path.
-pub fn gone(path: &[u8], past: ManifestChange<'_>, out: &mut Buffer) {
+pub fn gone(path: &[u8], change: ManifestChange<'_>, out: &mut Buffer) {
     out.extend(b"{");
     json::field("path", path, out);
-    past.write(out);
+    change.write(out);
     out.extend(LINE_END);
 }
 
@@ -134,8 +134,8 @@ impl Record<'_> {
         if !self.unportable.is_empty() {
             out.extend(b"\"]");
         }
-        if let Some(past) = self.past {
-            past.write(out);
+        if let Some(change) = self.change {
+            change.write(out);
         }
         out.extend(LINE_END);
     }

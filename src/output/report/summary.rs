@@ -326,7 +326,7 @@ mod tests {
                 size: Some(10),
                 disposition,
                 decoded,
-                past: None,
+                change: None,
                 undecided: false,
                 unportable: &[],
                 link: None,

@@ -37,7 +37,7 @@ pub(super) struct NewLeaf {
     /// The name in the archive.
     pub name: Vec<u8>,
     /// The change of the path.
-    pub past: ChangeRecord,
+    pub change: ChangeRecord,
     /// The entry in the new tree.
     pub new: Shown,
 }
@@ -49,13 +49,13 @@ impl NewEntry {
             DiffStep::Changed(change) => {
                 let Change { status, old, new } = *change;
                 let new = new?;
-                let past = ChangeRecord {
+                let change = ChangeRecord {
                     status,
                     old: old.map(|old| (old.mode, old.id)),
                 };
                 Some(Self::Leaf(NewLeaf {
                     name: diff.name(new.mode),
-                    past,
+                    change,
                     new,
                 }))
             }
@@ -225,7 +225,7 @@ impl Changes {
             match self.step(reader)? {
                 ControlFlow::Break(()) => return Ok(None),
                 ControlFlow::Continue(Some(NewEntry::Leaf(leaf))) if is_it(&leaf.name) => {
-                    return Ok(Some(leaf.past.status));
+                    return Ok(Some(leaf.change.status));
                 }
                 ControlFlow::Continue(Some(NewEntry::Directory(_, name))) if is_it(&name) => {
                     return Ok(Some(Status::Modified));

@@ -92,13 +92,13 @@ impl DeltaWalk {
 }
 
 fn append(builder: &mut WindowBuilder, entry: NewEntry) {
-    let NewLeaf { name, past, new } = match entry {
+    let NewLeaf { name, change, new } = match entry {
         NewEntry::Leaf(found) => found,
         NewEntry::Directory(id, name) => {
             return builder.push(Item::new(&[&name], Mode::Directory, id));
         }
     };
-    builder.remember(past);
+    builder.remember(change);
     let name = [&name[..]];
     let item = Item {
         kind: new.leaf.kind,

@@ -56,7 +56,7 @@ fn file(path: &[u8]) -> Record<'_> {
         size: Some(123),
         disposition: Disposition::Content,
         decoded: true,
-        past: None,
+        change: None,
         undecided: false,
         unportable: &[],
         link: None,
@@ -103,7 +103,7 @@ fn records() -> Vec<Record<'static>> {
         ..file(b"VERSION")
     };
     let changed = Record {
-        past: Some(ManifestChange {
+        change: Some(ManifestChange {
             status: Status::TypeChanged,
             old: Some((0o120000, &[7; 20])),
         }),
@@ -225,7 +225,7 @@ fn a_manifest_reads_like_this() {
         size: None,
         disposition: Disposition::Omitted(OmissionReason::Excluded),
         decoded: false,
-        past: None,
+        change: None,
         undecided: false,
         unportable: &[],
         link: None,

@@ -68,7 +68,7 @@ fn told(window: &Window) -> Vec<String> {
         let is = (entry.mode, entry.kind, entry.id, entry.disposition);
         format!(
             "{path} {is:?} {:?} {:?} {:?}",
-            entry.treatment, entry.note, entry.past
+            entry.treatment, entry.note, entry.change
         )
     });
     told.collect()
@@ -113,7 +113,7 @@ fn request(repo: &Repo, options: &[&str], base: Option<&str>) -> Option<Request>
 fn find_all(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(Found, usize)> {
     let mut request = request(repo, options, None)?;
     let archived = request.content.repositories.remove(0);
-    let (walk, mut reader) = archived.tree.into_route(Some(request.content.extras));
+    let (walk, mut reader) = archived.tree.into_source(Some(request.content.extras));
     Some(find(walk, &mut reader, often))
 }
 
@@ -122,7 +122,7 @@ fn find_changes(repo: &Repo, options: &[&str], often: Option<usize>) -> Option<(
     let mut request = request(repo, options, Some("old"))?;
     let archived = request.content.repositories.remove(0);
     let changes = archived.tree.with(Sizes::Limited);
-    let (walk, mut reader) = changes.into_route(Some(request.content.extras));
+    let (walk, mut reader) = changes.into_source(Some(request.content.extras));
     Some(find(walk, &mut reader, often))
 }
 
@@ -248,7 +248,7 @@ fn where_a_link_leads_out() {
 fn fail_later_first(repo: &Repo, steps: usize) -> Option<String> {
     let mut request = request(repo, &[], None).expect("there is something");
     let archived = request.content.repositories.remove(0);
-    let (mut earlier, mut reader) = archived.tree.into_route(Some(request.content.extras));
+    let (mut earlier, mut reader) = archived.tree.into_source(Some(request.content.extras));
     let mut walk = |part: &mut TreeSource, steps| {
         let mut builder = WindowBuilder::default();
         let mut outcomes = (0..steps).map(|_| part.step(&mut reader, &mut builder));
