@@ -56,6 +56,7 @@
 //! | [`filter`] | Decides what the reader does not want or may not see: exclude rules, limits, access rules. |
 //! | [`git`] | Reads a repository as git does: environment, configuration, refs, objects, attributes, pathspecs, conversions. |
 //! | [`mod@format`] | Turns names and bytes into tar and zip, and compresses them. Does not know git. |
+//! | [`unarchive`] | Reads archives that other programs wrote, entry by entry. Writes no file, and does not know git. |
 //! | [`cli`] | Holds the command line as it was typed: options, help, completions. |
 //! | [`base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. |
 //!
@@ -110,6 +111,7 @@ pub mod cache;
 pub mod filter;
 pub mod git;
 pub mod format;
+pub mod unarchive;
 pub mod cli;
 pub mod base;
 

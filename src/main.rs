@@ -267,7 +267,7 @@ fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliErr
             Err(Error::fatal(refused))
         },
         messages: &mut Stderr,
-        input: &|| Ok(Box::new(io::stdin().lock())),
+        input: &|| Ok(Box::new(io::stdin())),
         input_is_terminal: &|| io::stdin().is_terminal(),
         input_len: &input_len,
         screen: terminal::screen(),

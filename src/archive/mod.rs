@@ -18,6 +18,7 @@
 //! | [`tar_length()`] | for a progress line, on a thread of its own, unless the length is known already |
 //! | [`send_range()`] | to find the entries of a range in a plain tar, and the end of the archive if the range counts from there |
 //! | [`measure()`], [`survey()`] | for `info` and `missing`, which make no archive |
+//! | [`frame()`] | for `compare`, to tell whether a tar has git's bytes |
 
 mod archiver;
 mod donor;
@@ -25,6 +26,7 @@ mod entry;
 mod entry_error;
 mod extra;
 mod fetch;
+mod frame;
 mod large;
 mod measure;
 mod prepare;
@@ -40,6 +42,7 @@ mod writer;
 pub use archiver::{Archiver, Piece, Scratch};
 pub use donor::{Donor, Inheritance};
 pub use entry::record;
+pub use frame::frame;
 pub use measure::{Known, Measurement, UnknownReason, archive_length, measure, tar_length};
 pub use range::send_range;
 pub use run::{ArchiveOutputs, RunStats, list_deletions, run};

@@ -54,6 +54,8 @@ pub enum ExitKind {
     Varies,
     /// A directory differs from the archives that were applied to it; exit status 1.
     DirectoryDiffers,
+    /// An archive differs from a commit; exit status 1, nothing is printed.
+    ArchiveDiffers,
     /// A stand-in for git is not in force, and the caller asked; exit status 1, nothing is printed.
     NotInForce,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
@@ -171,6 +173,11 @@ impl Error {
         Self::new(ExitKind::DirectoryDiffers, message).hinted(hint)
     }
 
+    /// An archive differs from the commit that it is compared with; status 1.
+    pub fn archive_differs() -> Self {
+        Self::new(ExitKind::ArchiveDiffers, "the archive differs")
+    }
+
     /// A stand-in for git is not in force; status 1.
     pub fn not_in_force() -> Self {
         Self::new(ExitKind::NotInForce, "git-sluice is not in force")
@@ -271,7 +278,10 @@ impl Error {
     pub fn is_silent(&self) -> bool {
         matches!(
             self.kind,
-            ExitKind::NotModified | ExitKind::Missing | ExitKind::NotInForce
+            ExitKind::NotModified
+                | ExitKind::Missing
+                | ExitKind::ArchiveDiffers
+                | ExitKind::NotInForce
         )
     }
 
@@ -296,7 +306,7 @@ impl Error {
             ExitKind::Unreachable => 10,
             ExitKind::Damaged => 11,
             ExitKind::Varies => 12,
-            ExitKind::DirectoryDiffers | ExitKind::NotInForce => 1,
+            ExitKind::DirectoryDiffers | ExitKind::ArchiveDiffers | ExitKind::NotInForce => 1,
         }
     }
 }

@@ -40,6 +40,8 @@ pub enum CommandName {
     Apply,
     /// `verify`
     Verify,
+    /// `compare`
+    Compare,
     /// `publish`
     Publish,
     /// `prune`
@@ -102,6 +104,7 @@ impl CommandName {
             Self::Missing => ("missing", Missing::command),
             Self::Apply => ("apply", apply),
             Self::Verify => ("verify", Verify::command),
+            Self::Compare => ("compare", compare),
             Self::Publish => ("publish", publish),
             Self::Prune => ("prune", Prune::command),
             Self::Batch => ("batch", Batch::command),
@@ -119,6 +122,17 @@ impl CommandName {
 fn apply() -> clap::Command {
     Apply::command().mut_args(|argument| match argument.get_id().as_str() {
         "verbose" => argument.help("Report each path that is written or deleted"),
+        _ => argument,
+    })
+}
+
+/// The options of `compare`, which writes no archive.
+fn compare() -> clap::Command {
+    Compare::command().mut_args(|argument| match argument.get_id().as_str() {
+        "verbose" => argument.help("Report files that do not differ, too"),
+        "treeish" => argument.help("The commit, by default the one that the archive names"),
+        "paths" => argument.help("Compare only these paths"),
+        "prefix" => argument.help("The directory of all files in the archive"),
         _ => argument,
     })
 }
@@ -399,6 +413,87 @@ pub struct Verify {
     /// Whether progress is shown.
     #[command(flatten)]
     pub progress: ProgressOptions,
+}
+
+/// Compare an archive with a commit
+///
+/// Reads a tar, a zip, a compressed tar or a directory once, writes no file, and prints each path that the commit has otherwise, or
+/// that only one of both has. If all files are the same, prints the command that makes these bytes, or the first difference between
+/// the bytes. The exit status is 1 if something differs, 9 if the repository lacks the commit, and 11 if the archive is damaged.
+#[derive(Parser, Clone, Debug)]
+#[command(override_usage = "git sluice compare [<options>] <archive> [<tree-ish>] [<path>...]")]
+pub struct Compare {
+    /// The archive: a file, a directory, or - for standard input
+    #[arg(value_name = "archive", required = true)]
+    pub archive: OsString,
+
+    /// Verbosity.
+    #[command(flatten)]
+    pub verbosity: Verbosity,
+
+    /// The files.
+    #[command(flatten)]
+    pub content: ContentOptions,
+
+    /// Remove this many directories from each path
+    ///
+    /// By default, the directory that the entries share is removed.
+    #[arg(long, value_name = "count", conflicts_with = "prefix", value_parser = at_least::<usize>(0), help_heading = BEYOND)]
+    pub strip: Option<usize>,
+
+    /// Compare with the tag that differs least
+    #[arg(long, conflicts_with = "treeish", help_heading = BEYOND)]
+    pub search: bool,
+
+    /// Require the same bytes, not only the same files
+    #[arg(long, help_heading = BEYOND)]
+    pub bytes: bool,
+
+    /// Accept additional files that match this pattern
+    ///
+    /// Patterns are those of .gitignore.
+    #[arg(long, value_name = "pattern", help_heading = BEYOND)]
+    pub ignore_added: Vec<OsString>,
+
+    /// Accept that files are missing that match this pattern
+    #[arg(long, value_name = "pattern", help_heading = BEYOND)]
+    pub ignore_missing: Vec<OsString>,
+
+    /// Print how text files differ
+    ///
+    /// This reads the archive a second time, so it must be a file or a directory.
+    #[arg(long, conflicts_with = "json", help_heading = BEYOND)]
+    pub diff: bool,
+
+    /// Print one line of JSON for each difference, and one for the result
+    ///
+    /// schema/compare.schema.json describes the lines.
+    #[arg(long, help_heading = BEYOND)]
+    pub json: bool,
+
+    /// Threads and memory.
+    #[command(flatten)]
+    pub run: RunOptions,
+
+    /// Whether progress is shown.
+    #[command(flatten)]
+    pub progress: ProgressOptions,
+
+    /// Filters.
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+impl Compare {
+    /// The options of the request, with `extras`.
+    pub fn args(&self, extras: Vec<Extra>) -> Args {
+        Args {
+            content: self.content.with(extras),
+            filters: self.filters.clone(),
+            run: self.run.clone(),
+            ..Args::default()
+        }
+    }
 }
 
 /// Publish a commit in a channel, as a delta or in full

@@ -15,7 +15,7 @@ use super::amount::size;
 pub(super) const HEADING: &str = "What is sent";
 
 /// Filters. For an option that is not given, the profile decides.
-#[derive(clap::Args, Clone, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = HEADING)]
 pub struct Filters {
     /// Use the set of filters for one reader

@@ -11,7 +11,7 @@ use clap_mangen::{
 use super::{commands::CommandName, names::PROGRAM, statuses::STATUSES};
 
 /// Examples: a command that the example is about, the words, and the effect.
-const EXAMPLES: [(CommandName, &str, &str); 14] = [
+const EXAMPLES: [(CommandName, &str, &str); 15] = [
     (
         CommandName::Archive,
         "git sluice --prefix=project/ -o project.tar.gz v1.0",
@@ -56,6 +56,11 @@ const EXAMPLES: [(CommandName, &str, &str); 14] = [
         CommandName::Verify,
         "git sluice verify project",
         "List the files that differ from the applied archives.",
+    ),
+    (
+        CommandName::Compare,
+        "git sluice compare project-1.4.tar.gz v1.4",
+        "Check that an archive has the files of a tag, and nothing else.",
     ),
     (
         CommandName::Publish,

@@ -33,8 +33,8 @@ mod zsh;
 pub use amount::{number, size};
 pub use args::Args;
 pub use commands::{
-    Apply, Archive, Batch, CommandName, Completions, Described, Explain, Help, Info, Ls, Manual,
-    Missing, ProfileName, Prune, Publish, Shell, StandIn, Verify,
+    Apply, Archive, Batch, CommandName, Compare, Completions, Described, Explain, Help, Info, Ls,
+    Manual, Missing, ProfileName, Prune, Publish, Shell, StandIn, Verify,
 };
 pub use completions::completions;
 pub use content::{ContentOptions, Encoding, GzipCompat, LevelOption};

@@ -492,10 +492,13 @@ impl ParsedOptions<'_> {
         }
     }
 
-    /// The name of an operand that the `command` needs and the words lack. Only a list of formats needs no tree-ish.
+    /// The name of an operand that the `command` needs and the words lack. A list of formats needs no tree-ish, and `compare` may find
+    /// one itself.
     fn missing_operand(&self, command: &Command) -> Option<String> {
+        let finds_commit = command.get_name() == CommandName::Compare.as_str();
+        let needs_treeish = !finds_commit && !self.has("list");
         let is_needed = |operand: &&Arg| {
-            operand.is_required_set() || (operand.get_id() == "treeish" && !self.has("list"))
+            operand.is_required_set() || (operand.get_id() == "treeish" && needs_treeish)
         };
         let mut needed = command.get_positionals().filter(is_needed);
         let missing = needed.nth(self.operands.len())?;
@@ -504,7 +507,8 @@ impl ParsedOptions<'_> {
 
     /// The error about a missing operand, which one of the values that options took may be.
     fn without_operand(&self, operand: &str, command: &mut Command, speaker: Speaker) -> Error {
-        let missing = Error::usage(format!("a {operand} is required"));
+        let article = if operand.starts_with('a') { "an" } else { "a" };
+        let missing = Error::usage(format!("{article} {operand} is required"));
         let Some(Taken { option, value }) = self.taken.last() else {
             return missing.hinted(match speaker {
                 Speaker::Command(_) => usage(command),

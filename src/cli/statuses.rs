@@ -5,7 +5,7 @@ pub const STATUSES: [(u8, &str); 15] = [
     (0, "done"),
     (
         1,
-        "verify: the directory differs; stand-in --check: not in force",
+        "verify, compare: something differs; stand-in --check: not in force",
     ),
     (3, "--base: the base cannot be read, or has other filters"),
     (4, "--fail-if-empty: there is no regular file to send"),
@@ -18,12 +18,12 @@ pub const STATUSES: [(u8, &str); 15] = [
     (8, "--byte-range: the archive ends before the range"),
     (
         9,
-        "missing: an object is missing; apply: no such channel or commit",
+        "missing, compare: an object is missing; apply: no such channel or commit",
     ),
     (10, "apply, publish, prune: the bucket cannot be reached"),
     (
         11,
-        "apply, publish, prune: a channel or an archive is damaged",
+        "apply, compare, publish, prune: a channel or an archive is damaged",
     ),
     (
         12,

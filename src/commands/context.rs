@@ -51,7 +51,7 @@ pub struct Context<'a> {
     /// Takes messages to the user.
     pub messages: &'a mut (dyn Write + Send + 'static),
     /// Opens the standard input.
-    pub input: &'a dyn Fn() -> Result<Box<dyn Read>>,
+    pub input: &'a dyn Fn() -> Result<Box<dyn Read + Send>>,
     /// The bytes of the standard input from where it stands, if it is a file.
     pub input_len: &'a dyn Fn() -> Option<u64>,
     /// Tells whether the standard input is a terminal.

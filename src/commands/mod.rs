@@ -10,6 +10,7 @@ pub mod upload_archive;
 
 mod apply;
 mod archive;
+mod compare;
 mod completions;
 mod context;
 mod explain;
@@ -41,6 +42,7 @@ pub fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
         CommandName::Missing => missing::run(words, context),
         CommandName::Apply => apply::run(words, context),
         CommandName::Verify => verify::run(words, context),
+        CommandName::Compare => compare::run(words, context),
         CommandName::Publish => publish::run(words, context),
         CommandName::Prune => prune::run(words, context),
         CommandName::Completions => completions::run(words, &context),

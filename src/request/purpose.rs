@@ -11,6 +11,8 @@ pub enum Purpose {
     Explain,
     /// To print what is known before the first byte.
     Info,
+    /// To compare an archive of others with it.
+    Compare,
     /// To list missing objects.
     Missing,
     /// To publish the archive.

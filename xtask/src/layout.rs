@@ -15,7 +15,7 @@ use crate::{binary, process};
 pub(crate) const PROGRAM: &str = "bin/git-sluice";
 
 /// What the program writes about itself: the words that ask for it, and the place where it is looked for.
-const GENERATED: [(&[&str], &str); 19] = [
+const GENERATED: [(&[&str], &str); 20] = [
     (&["manual"], "share/man/man1/git-sluice.1"),
     (&["manual", "ls"], "share/man/man1/git-sluice-ls.1"),
     (
@@ -29,6 +29,10 @@ const GENERATED: [(&[&str], &str); 19] = [
     ),
     (&["manual", "apply"], "share/man/man1/git-sluice-apply.1"),
     (&["manual", "verify"], "share/man/man1/git-sluice-verify.1"),
+    (
+        &["manual", "compare"],
+        "share/man/man1/git-sluice-compare.1",
+    ),
     (
         &["manual", "publish"],
         "share/man/man1/git-sluice-publish.1",

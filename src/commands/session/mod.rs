@@ -129,7 +129,7 @@ impl Session {
     }
 }
 
-fn no_input() -> Result<Box<dyn Read>> {
+fn no_input() -> Result<Box<dyn Read + Send>> {
     Err(Error::fatal("a request has no standard input"))
 }
 

@@ -1,43 +1,15 @@
-//! The records of pax headers (pax(1), "pax Interchange Format"): `<len> <key>=<value>\n`.
-//!
-//! All records are returned in their order, including repeated keys. A false length is an error and never
-//! leads outside the header.
+//! The fields of pax headers that `apply` knows. A malformed header is an error.
 
-use crate::base::error::Result;
+use crate::{base::error::Result, unarchive::pax};
 
 use super::input::damaged;
 
-/// Key and value.
-pub(super) type PaxRecord<'a> = (&'a [u8], &'a [u8]);
+pub(super) use crate::unarchive::pax::{PaxRecord, decimal};
 
 /// The records of one header. The iteration must stop at an error.
 pub(super) fn records(header: &[u8]) -> impl Iterator<Item = Result<PaxRecord<'_>>> {
-    let mut rest = header;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let record = split(&mut rest);
-        Some(record.ok_or_else(|| damaged("a record of an extended header is malformed")))
-    })
-}
-
-/// Take the first record off `rest`.
-fn split<'a>(rest: &mut &'a [u8]) -> Option<PaxRecord<'a>> {
-    let space = rest.iter().position(|&byte| byte == b' ')?;
-    let len = usize::try_from(decimal(&rest[..space])?).ok()?;
-    let record = rest.get(space + 1..len)?.strip_suffix(b"\n")?;
-    let equals = record.iter().position(|&byte| byte == b'=')?;
-    *rest = &rest[len..];
-    (equals > 0).then(|| (&record[..equals], &record[equals + 1..]))
-}
-
-/// Parse a number that consists of digits only.
-pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    let malformed = || damaged("a record of an extended header is malformed");
+    pax::records(header).map(move |record| record.ok_or_else(malformed))
 }
 
 /// The fields of an extended header for the entry after it. Other keys are ignored.

@@ -1,11 +1,99 @@
-//! The lines of `explain --json` and `verify --json`. Each line says all by itself, and has a version.
+//! The lines of `explain --json`, `verify --json` and `compare --json`. Each line says all by itself, and has a version.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use super::{Status, json};
 use crate::base::buffer::Buffer;
 
-/// Count changes that a reader must know of; see `schema/explain.schema.json` and `schema/verify.schema.json`.
+/// Count changes that a reader must know of; see `schema/explain.schema.json`, `schema/verify.schema.json` and
+/// `schema/compare.schema.json`.
 const EXPLAIN: u64 = 1;
 const VERIFY: u64 = 1;
+const COMPARE: u64 = 1;
+
+/// The line of an entry that was compared with a tree.
+pub struct ArchiveDifference<'a> {
+    /// The class of the entry.
+    pub class: &'a str,
+    /// The path in the tree, or in the archive.
+    pub path: &'a [u8],
+    /// More about the class.
+    pub reason: Option<&'a str>,
+    /// The size in the archive in bytes.
+    pub size: Option<u64>,
+    /// Whether the entry counts as a difference.
+    pub is_difference: bool,
+}
+
+impl ArchiveDifference<'_> {
+    /// Appends the line.
+    pub fn write(&self, out: &mut Buffer) {
+        begin("compare", COMPARE, self.path, out);
+        text("class", self.class.as_bytes(), out);
+        if let Some(reason) = self.reason {
+            text("reason", reason.as_bytes(), out);
+        }
+        if let Some(size) = self.size {
+            out.extend(b",\"size\":");
+            json::number::<10>(size, 1, out);
+        }
+        out.extend(b",\"difference\":");
+        out.extend(self.is_difference.to_string().as_bytes());
+        out.extend(b"}\n");
+    }
+}
+
+/// The last line of `compare`.
+#[derive(Serialize)]
+pub struct ArchiveResult {
+    compare: u64,
+    /// `identical`, `same` or `differs`.
+    pub result: &'static str,
+    /// The commit in hexadecimal, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The tree in hexadecimal.
+    pub tree: String,
+    /// The refs that lead to the commit, if the commit was found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<String>,
+    /// The directory that all paths begin with.
+    pub prefix: String,
+    /// The number of files, links and other entries of the archive, without directories.
+    pub files: u64,
+    /// The number of entries of each class.
+    pub counts: BTreeMap<String, u64>,
+    /// The command that makes these bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Which program makes these bytes, or how they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<String>,
+    /// Why the rest of the archive was not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
+}
+
+impl ArchiveResult {
+    /// The result of a comparison with `tree`, without differences.
+    pub fn new(tree: String) -> Self {
+        Self {
+            compare: COMPARE,
+            result: "same",
+            commit: None,
+            tree,
+            refs: Vec::new(),
+            prefix: String::new(),
+            files: 0,
+            counts: BTreeMap::new(),
+            command: None,
+            bytes: None,
+            damage: None,
+        }
+    }
+}
 
 /// What an archive does with a path, and why.
 pub struct PathAnswer<'a> {

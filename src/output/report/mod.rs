@@ -21,7 +21,7 @@ mod summary;
 mod trace2;
 mod unportable;
 
-pub use answers::{PathAnswer, difference};
+pub use answers::{ArchiveDifference, ArchiveResult, PathAnswer, difference};
 pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
 pub use manifest::{

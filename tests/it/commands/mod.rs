@@ -9,6 +9,7 @@ pub(crate) mod json;
 pub(crate) mod library;
 pub(crate) mod remote;
 
+mod compare;
 mod first_word;
 mod ls;
 mod products;
@@ -21,7 +22,7 @@ mod zoekt_index;
 use crate::support::Repo;
 
 /// All commands.
-pub(crate) const COMMANDS: [&str; 16] = [
+pub(crate) const COMMANDS: [&str; 17] = [
     "archive",
     "ls",
     "explain",
@@ -29,6 +30,7 @@ pub(crate) const COMMANDS: [&str; 16] = [
     "missing",
     "apply",
     "verify",
+    "compare",
     "publish",
     "prune",
     "batch",

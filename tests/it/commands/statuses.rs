@@ -17,8 +17,10 @@ fn place() -> Repo {
                   git sluice publish ../bucket/damaged HEAD && \
                   echo x >../bucket/v1/channels/damaged.json && \
                   git sluice apply --channel=../bucket/main ../changed && \
+                  git archive -o ../a.tar HEAD && \
+                  head -c 2000 ../a.tar >../cut.tar && \
                   rm ../changed/file.txt && git init -q ../lacking && cd ../lacking && \
-                  echo x >x && git add x && git commit -qm x && rm -r .git/objects/58";
+                  echo x >x && git add x && git commit -qm x && git archive -o ../lacking.tar HEAD && rm -r .git/objects/58";
     let _ = repo.shell(script).success();
     repo
 }
@@ -32,7 +34,9 @@ fn every_status() {
         (0, "ls HEAD"),
         (0, "verify ../dir"),
         (0, "apply --verify --channel=../bucket/main ../dir"),
+        (0, "compare ../a.tar"),
         (1, "verify ../changed"),
+        (1, "compare ../changed HEAD"),
         (1, "apply --verify --channel=../bucket/main ../changed"),
         (3, "--base=nothing HEAD"),
         (3, "ls --base=nothing HEAD"),
@@ -46,6 +50,7 @@ fn every_status() {
             9,
             "apply --channel=../bucket/main --at=1234567890123456789012345678901234567890 ../new",
         ),
+        (9, "compare ../lacking.tar"),
         (10, "apply --channel=../nowhere/main ../new"),
         (10, "publish ../nowhere/main HEAD"),
         (10, "prune ../nowhere"),
@@ -53,10 +58,13 @@ fn every_status() {
         (11, "publish ../bucket/damaged HEAD"),
         (11, "prune ../bucket"),
         (12, "--fail-if-varies HEAD^{tree}"),
+        (11, "compare ../cut.tar HEAD"),
         (128, "nothing"),
         (128, "ls nothing"),
         (128, "apply ../dir nothing"),
         (128, "verify ../nowhere"),
+        (128, "compare ../nowhere"),
+        (128, "compare ../dir"),
         (129, "--nosuch HEAD"),
         (129, "ls --nosuch HEAD"),
         (129, "--deletions=none HEAD"),
@@ -64,6 +72,8 @@ fn every_status() {
         (129, "apply --channel=../bucket/main ../dir archive"),
         (129, "apply --verify --repair ../dir archive"),
         (129, "ls"),
+        (129, "compare"),
+        (129, "compare --bytes ../dir HEAD"),
     ] {
         let output = repo.sluice(words.split(' '));
         assert_eq!(output.code(), status, "{words}\n{output}");

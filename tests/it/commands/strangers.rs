@@ -5,16 +5,23 @@ use crate::support::Repo;
 
 /// The commands about an archive.
 const DESCRIBED: [&str; 5] = ["archive", "ls", "explain", "info", "missing"];
-/// The same, and what is published.
-const FILTERED: [&str; 6] = ["archive", "ls", "explain", "info", "missing", "publish"];
+/// The same, and what is compared or published.
+const FILTERED: [&str; 7] = [
+    "archive", "ls", "explain", "info", "missing", "compare", "publish",
+];
 
 /// Commands that use threads whose number can be chosen.
-const THREADED: [&str; 8] = [
-    "archive", "ls", "explain", "info", "missing", "publish", "apply", "verify",
+const THREADED: [&str; 9] = [
+    "archive", "ls", "explain", "info", "missing", "publish", "apply", "verify", "compare",
 ];
 
 /// Options, each with the commands that have it.
-const OPTIONS: [(&str, &[&str]); 42] = [
+const OPTIONS: [(&str, &[&str]); 47] = [
+    ("--strip=1", &["compare"]),
+    ("--search", &["compare"]),
+    ("--bytes", &["compare"]),
+    ("--ignore-added=x", &["compare"]),
+    ("--ignore-missing=x", &["compare"]),
     ("--older-than=1d", &["prune"]),
     ("--at=x", &["apply"]),
     ("--channel=bucket/main", &["apply"]),
@@ -56,7 +63,10 @@ const OPTIONS: [(&str, &[&str]); 42] = [
     ("--profile=zoekt", &FILTERED),
     ("--access-rules=x", &FILTERED),
     ("--threads=1", &THREADED),
-    ("--progress", &["archive", "apply", "verify", "publish"]),
+    (
+        "--progress",
+        &["archive", "apply", "verify", "compare", "publish"],
+    ),
 ];
 
 /// What a command takes behind its options; nothing is read before all options are known.
@@ -64,6 +74,7 @@ fn operands(command: &str) -> &'static [&'static str] {
     match command {
         "apply" => &["nowhere", "archive"],
         "verify" => &["nowhere"],
+        "compare" => &["nowhere", "HEAD"],
         "publish" => &["bucket/main", "HEAD"],
         "prune" => &["bucket"],
         "completions" => &["bash"],
@@ -167,6 +178,7 @@ fn operands_are_counted() {
         &["profile"],
         &["apply", "a", "b", "c"],
         &["verify", "a", "b"],
+        &["compare"],
         &["prune", "a", "b"],
         &["batch", "a"],
         &["completions", "bash", "zsh"],

@@ -1,0 +1,93 @@
+//! A pipe between two threads of this process: one writes, the other reads. It holds a few pieces, so that both can work at
+//! once in bounded memory.
+
+use std::io::{self, Read, Write};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+/// The bytes of a piece, about.
+const PIECE: usize = 256 << 10;
+/// The pieces that wait at most.
+const WAITING: usize = 4;
+
+/// What passes from one thread to the other.
+type Piece = io::Result<Vec<u8>>;
+
+/// The end that writes.
+pub struct Feeder {
+    pieces: Sender<Piece>,
+    piece: Vec<u8>,
+}
+
+/// The end that reads. The writer fails when this end is dropped.
+pub struct Feed {
+    pieces: Receiver<Piece>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+/// Both ends of a new pipe.
+pub fn feed() -> (Feeder, Feed) {
+    let (sender, receiver) = bounded(WAITING);
+    let feeder = Feeder {
+        pieces: sender,
+        piece: Vec::new(),
+    };
+    let feed = Feed {
+        pieces: receiver,
+        piece: Vec::new(),
+        at: 0,
+    };
+    (feeder, feed)
+}
+
+impl Feeder {
+    /// Copies `input` to its end on another thread, whose failure the reader gets.
+    pub fn copy(mut self, mut input: impl Read + Send + 'static) -> io::Result<()> {
+        let copy = move || {
+            let copied = io::copy(&mut input, &mut self).and_then(|_| self.flush());
+            if let Err(error) = copied {
+                let _ = self.pieces.send(Err(error));
+            }
+        };
+        std::thread::Builder::new().spawn(copy).map(drop)
+    }
+
+    fn send(&mut self, piece: Vec<u8>) -> io::Result<()> {
+        let sent = self.pieces.send(Ok(piece));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl Write for Feeder {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.piece.len() + bytes.len() > PIECE {
+            self.flush()?;
+        }
+        let len = bytes.len().min(PIECE);
+        self.piece.reserve(PIECE);
+        self.piece.extend_from_slice(&bytes[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.piece) {
+            piece if piece.is_empty() => Ok(()),
+            piece => self.send(piece),
+        }
+    }
+}
+
+impl Read for Feed {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.piece.len() {
+            let Ok(piece) = self.pieces.recv() else {
+                return Ok(0);
+            };
+            (self.piece, self.at) = (piece?, 0);
+        }
+        let read = (&self.piece[self.at..]).read(out)?;
+        self.at += read;
+        Ok(read)
+    }
+}

@@ -1,0 +1,121 @@
+//! The options of `compare`.
+
+use serde_json::{Value, json};
+
+use super::{assert_says, project};
+use crate::support::schema::Schema;
+
+/// The archive of `v1` with two more files, a changed one and without a directory.
+const RELEASE: &str = "rm -rf .git/t && mkdir .git/t && git archive --prefix=p/ v1 | tar -xf - -C .git/t && cd .git/t/p && \
+                       mkdir m4 && echo x >m4/x && echo x >configure && sed -i s/read/write/ README && rm -r docs && cd .. && \
+                       tar --format=ustar --sort=name -cf ../release.tar p";
+
+#[test]
+fn differences_can_be_accepted() {
+    let repo = project();
+    let _ = repo.shell(RELEASE).success();
+    let compare = |words: &str| repo.compare(&format!("{words} .git/release.tar v1"));
+    let lines = "changed   README\nmissing   docs/x\nadded     configure (2 bytes)\nadded     m4/x (2 bytes)\n\
+                 differs: 2 added, 1 changed, 1 missing of 10 files\n";
+    assert_says(&compare(""), 1, lines);
+    let lines = "changed   README\nmissing   docs/x\nadded     configure (2 bytes)\n\
+                 differs: 1 added, 1 changed, 1 missing of 10 files\n";
+    assert_says(&compare("--ignore-added=m4/"), 1, lines);
+    let lines =
+        "changed   README\nmissing   docs/x\ndiffers: 0 added, 1 changed, 1 missing of 10 files\n";
+    assert_says(
+        &compare("--ignore-added=/configure --ignore-added=m4"),
+        1,
+        lines,
+    );
+    let accept = "--ignore-added=* --ignore-missing=docs";
+    let lines = "changed   README\ndiffers: 0 added, 1 changed, 0 missing of 10 files\n";
+    assert_says(&compare(accept), 1, lines);
+    let output = repo.compare(&format!(
+        "{accept} --ignore-unmatch .git/release.tar v1 m4 docs configure"
+    ));
+    assert_says(
+        &output,
+        0,
+        "same files, other bytes: 3 accepted differences\n",
+    );
+}
+
+#[test]
+fn texts_are_compared_line_by_line() {
+    let repo = project();
+    let _ = repo.shell(RELEASE).success();
+    let lines = "changed   README\n--- a/README\n+++ b/README\n@@ -1 +1 @@\n-read\n+write\n\
+                 differs: 0 added, 1 changed, 0 missing of 10 files\n";
+    assert_says(&repo.compare("--diff .git/release.tar v1 README"), 1, lines);
+    let archive = repo.archive_of("--format=tar v1");
+    let refused = repo.compare_bytes(&archive, "--diff v1");
+    refused.assert_refused(
+        129,
+        &["error: the option '--diff' requires a file or a directory"],
+    );
+}
+
+#[test]
+fn json_lines() {
+    let repo = project();
+    let _ = repo.shell(RELEASE).success();
+    let lines = |words: &str| -> Vec<Value> {
+        let output = repo.compare(&format!("--json {words}"));
+        let schema = Schema::read("compare");
+        let text = String::from_utf8(output.stdout).expect("JSON is UTF-8");
+        let line = |line| {
+            let value = serde_json::from_str(line).expect("JSON");
+            schema.accept(&value);
+            value
+        };
+        text.lines().map(line).collect()
+    };
+    let (commit, tree) = (
+        repo.git(["rev-parse", "v1"]),
+        repo.git(["rev-parse", "v1^{tree}"]),
+    );
+    let counts = |added: u64, changed: u64, missing: u64, same: u64| {
+        json!({"added": added, "as_stored": 0, "changed": changed, "doubt": 0, "missing": missing, "mode": 0,
+               "same": same, "twice": 0, "type": 0})
+    };
+    let expected = [
+        json!({"compare": 1, "path": "README", "class": "changed", "difference": true}),
+        json!({"compare": 1, "path": "docs/x", "class": "missing", "difference": true}),
+        json!({"compare": 1, "path": "configure", "class": "added", "size": 2, "difference": true}),
+        json!({"compare": 1, "path": "m4/x", "class": "added", "size": 2, "difference": true}),
+        json!({"compare": 1, "result": "differs", "commit": commit, "tree": tree, "prefix": "p/", "files": 10,
+               "counts": counts(2, 1, 1, 7)}),
+    ];
+    assert_eq!(lines(".git/release.tar v1"), expected);
+    let _ = repo
+        .shell("git archive --format=tar -o .git/a.tar v1")
+        .success();
+    let expected = [
+        json!({"compare": 1, "result": "identical", "commit": commit, "tree": tree, "refs": ["v1", "main"],
+                           "prefix": "", "files": 9, "counts": counts(0, 0, 0, 9),
+                           "command": format!("git archive --format=tar {commit}")}),
+    ];
+    assert_eq!(lines(".git/a.tar"), expected);
+    let _ = repo
+        .shell("head -c 3000 .git/a.tar >.git/cut.tar")
+        .success();
+    let cut = lines(".git/cut.tar v1");
+    let last = cut.last().expect("a result");
+    assert_eq!(last["result"], "damaged");
+    assert_eq!(last["damage"], "it ends too early");
+}
+
+/// The line of progress goes to standard error.
+#[test]
+fn progress_is_no_output() {
+    let repo = project();
+    let archive = repo.archive_of("--format=tar v1");
+    let lines = "identical: git archive --format=tar v1\n";
+    assert_says(&repo.compare_bytes(&archive, "--progress -j1 v1"), 0, lines);
+    assert_says(
+        &repo.compare_bytes(&archive, "-j3 --memory=1m v1"),
+        0,
+        lines,
+    );
+}
