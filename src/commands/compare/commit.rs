@@ -107,7 +107,7 @@ pub(super) fn nearest(repository: &Repository, table: &mut Table) -> Result<(BSt
     let mut nearest = None;
     for (name, tree) in trees {
         let sum = search.walk(&mut reader, tree)?;
-        let distance = sum.leaves + files - 2 * sum.equal.min(files);
+        let distance = sum.leaves + files - sum.found - sum.equal;
         if nearest.as_ref().is_none_or(|(_, least)| distance <= *least) {
             nearest = Some((name, distance));
         }
@@ -125,16 +125,18 @@ struct Search<'a> {
     known: HashMap<(ObjectId, Vec<u8>), Sum>,
 }
 
-/// The files of a directory, and those that the archive has as well.
+/// The files of a directory, those whose paths the archive has, and those that it has with the same content.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     leaves: u64,
+    found: u64,
     equal: u64,
 }
 
 impl AddAssign for Sum {
     fn add_assign(&mut self, other: Self) {
         self.leaves += other.leaves;
+        self.found += other.found;
         self.equal += other.equal;
     }
 }
@@ -157,7 +159,10 @@ impl Search<'_> {
                 TreeStep::Leaf { mode, id } if mode != Mode::Submodule => {
                     let number = self.table.find(&[&self.prefix[..], &path].concat());
                     sum.leaves = 1;
-                    sum.equal = number.map_or(0, |it| u64::from(self.table.id(it) == id));
+                    if let Some(number) = number {
+                        sum.found = 1;
+                        sum.equal = u64::from(self.table.id(number) == id);
+                    }
                 }
                 TreeStep::Leaf { .. } => {}
                 TreeStep::End => {

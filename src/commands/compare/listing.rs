@@ -8,8 +8,8 @@ use super::{
     table::{Class, Table},
 };
 use crate::{
-    base::error::Result, filter::Disposition, git::tree::Mode, plan::Entry, request::Content,
-    unarchive::Kind,
+    base::error::Result, commands::ls::unportable::Doubles, filter::Disposition, git::tree::Mode,
+    output::report::Unportable, plan::Entry, request::Content, unarchive::Kind,
 };
 
 /// Writes the lines of a comparison.
@@ -124,6 +124,11 @@ impl Listing<'_, '_> {
         mut is_selected: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
         let sorted: Vec<usize> = self.table.sorted().collect();
+        let mut classes = sorted.iter().map(|it| self.table.get(*it).class);
+        let doubles = classes.any(|class| class == Class::Unseen).then(|| {
+            let paths = sorted.iter().map(|it| self.table.path(*it));
+            Doubles::of_paths(paths)
+        });
         let mut times = 1;
         for number in sorted {
             let record = self.table.get(number);
@@ -154,9 +159,11 @@ impl Listing<'_, '_> {
             }
             let place = is_outside.then_some("outside of the prefix");
             let kind = (record.kind != Kind::File).then(|| kind_words(record.kind));
+            let doubles = doubles.iter().flat_map(|doubles| doubles.kinds(name));
             let words = [kind, place]
                 .into_iter()
                 .flatten()
+                .chain(doubles.map(Unportable::words))
                 .collect::<Vec<_>>()
                 .join(", ");
             self.report.line(Line {

@@ -164,23 +164,24 @@ impl SameFiles<'_> {
             4 => &[1],
             _ => &LEVELS,
         };
-        for dialect in [Dialect::Zlib, Dialect::Gzip] {
-            for number in levels {
-                let level = Level::new(*number).unwrap_or(Level::DEFAULT);
-                if !self.makes(Format::TarGz(level, dialect), messages)? {
-                    continue;
-                }
-                let option = level_option(level);
-                let (setting, note) = match dialect {
-                    Dialect::Zlib => ("", "bytes of git 2.38 and later"),
-                    Dialect::Gzip => (
-                        " -c tar.tar.gz.command='gzip -cn'",
-                        "bytes of gzip -n, as git before 2.38 and code hosts write them",
-                    ),
-                };
-                let command = self.command(setting, &format!("tar.gz{option}"));
-                return Ok(Naming::Command(command, Some(note.to_owned())));
+        let dialects = [Dialect::Zlib, Dialect::Gzip];
+        let candidates = levels
+            .iter()
+            .flat_map(|level| dialects.map(|dialect| (level, dialect)));
+        for (number, dialect) in candidates {
+            let level = Level::new(*number).unwrap_or(Level::DEFAULT);
+            if !self.makes(Format::TarGz(level, dialect), messages)? {
+                continue;
             }
+            let (setting, note) = match dialect {
+                Dialect::Zlib => ("", "bytes of git 2.38 and later"),
+                Dialect::Gzip => (
+                    " -c tar.tar.gz.command='gzip -cn'",
+                    "bytes of gzip -n, as git before 2.38 and code hosts write them",
+                ),
+            };
+            let command = self.command(setting, &format!("tar.gz{}", level_option(level)));
+            return Ok(Naming::Command(command, Some(note.to_owned())));
         }
         Ok(Naming::Other(
             "the tar is git's, from another compressor".to_owned(),

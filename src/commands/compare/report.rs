@@ -160,7 +160,8 @@ impl Report<'_> {
             return json_line(&result, self.out);
         }
         let text = match (&result.command, &result.bytes) {
-            _ if result.result == "differs" => {
+            _ if result.result == "damaged" && self.is_same() => return Ok(()),
+            _ if !self.is_same() => {
                 let counts = CLASSES.iter().zip(self.counts).skip(EQUAL.len());
                 let shown = counts.filter(|(class, count)| *count > 0 || MAIN.contains(class));
                 let shown: Vec<_> = shown

@@ -136,6 +136,11 @@ impl Table {
         Ok(number)
     }
 
+    /// Removes the entry that was added last.
+    pub(super) fn pop(&mut self) {
+        self.records.pop();
+    }
+
     /// Sorts the entries, after the last one was added.
     pub(super) fn sort(&mut self) {
         let mut order: Vec<u32> = (0..self.records.len() as u32).collect();

@@ -3,7 +3,7 @@
 mod entries;
 mod json;
 mod text;
-mod unportable;
+pub(super) mod unportable;
 
 use std::io::{BufWriter, Write};
 

@@ -20,7 +20,7 @@ const MAX_PATH: usize = 260;
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
 /// The names of an archive that have a double on another system.
-pub(super) struct Doubles {
+pub(in crate::commands) struct Doubles {
     /// Hashes of folded paths that several paths of different case have.
     case: HashSet<u64>,
     /// Hashes of normalized paths that several paths have.
@@ -33,24 +33,35 @@ impl Doubles {
         let mut paths = Vec::new();
         each_entry(content, |listed| {
             if !listed.entry.is_omitted() {
-                let path = Hashes::of(bare(listed.window.path(listed.entry)));
-                paths.push((path.folded, path.normalized, path.exact));
+                paths.push(Hashes::of(bare(listed.window.path(listed.entry))));
             }
             Ok(())
         })?;
+        Ok(Self::among(paths.into_iter()))
+    }
+
+    /// The doubles among `paths`.
+    pub(in crate::commands) fn of_paths<'p>(paths: impl Iterator<Item = &'p [u8]>) -> Self {
+        Self::among(paths.map(Hashes::of))
+    }
+
+    fn among(paths: impl Iterator<Item = Hashes>) -> Self {
+        let paths = paths.map(|path| (path.folded, path.normalized, path.exact));
+        let mut paths: Vec<_> = paths.collect();
         // An entry may be in an archive twice under one name.
         paths.sort_unstable();
         paths.dedup();
         let neighbors = || paths.windows(2).map(|pair| (pair[0], pair[1]));
         let in_case = neighbors().filter(|(one, other)| one.0 == other.0 && one.1 != other.1);
         let in_form = neighbors().filter(|(one, other)| one.1 == other.1);
-        Ok(Self {
+        Self {
             case: in_case.map(|(one, _)| one.0).collect(),
             normalization: in_form.map(|(one, _)| one.1).collect(),
-        })
+        }
     }
 
-    fn kinds(&self, path: &[u8]) -> impl Iterator<Item = Unportable> {
+    /// Whether `path` has a double, and of which kind.
+    pub(in crate::commands) fn kinds(&self, path: &[u8]) -> impl Iterator<Item = Unportable> {
         let hashes = Hashes::of(path);
         let in_case = self.case.contains(&hashes.folded);
         let in_form = self.normalization.contains(&hashes.normalized);

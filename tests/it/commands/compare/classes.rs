@@ -1,7 +1,7 @@
 //! Each entry is in one class, and nothing but differences has lines.
 
 use super::{assert_says, project};
-use crate::support::Repo;
+use crate::support::{Repo, installed};
 
 /// A tar of a directory in which `script` was run, made by the system's tar.
 #[track_caller]
@@ -38,6 +38,10 @@ fn each_difference_has_its_class() {
         (
             "rm README; mkfifo README",
             "type      README (a special file, or a hard link to no file)\n",
+        ),
+        (
+            "echo x >Readme",
+            "added     Readme (2 bytes, differs from another path in case alone)\n",
         ),
         ("rm docs/x", "missing   docs/x\n"),
         ("rm -r docs", "missing   docs/x\n"),
@@ -163,4 +167,30 @@ fn submodules() {
             .code(),
         1
     );
+}
+
+/// A script that reads archives and trees on its own puts each entry into the same class.
+#[test]
+fn another_program_finds_the_same_classes() {
+    if !installed("python3") {
+        return;
+    }
+    let repo = project();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/it/commands/compare/classes.py"
+    );
+    for change in [
+        "true",
+        "echo new >configure; mkdir m4; echo x >>README; echo x >>dos.txt; chmod -x run; rm link; mkdir link; rm -r docs",
+        "git -C ../../.. show v1:dos.txt >dos.txt; mkdir .github; echo ci >.github/ci; ln README README2; ln -s x src/x",
+    ] {
+        let archive = archive_after(&repo, change);
+        repo.write(".git/a.tar", archive);
+        let command = format!(
+            "python3 {script} {} .git/a.tar v1 p/",
+            crate::support::binary()
+        );
+        let _ = repo.shell(&command).success();
+    }
 }

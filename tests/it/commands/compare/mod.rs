@@ -3,6 +3,7 @@
 mod bytes;
 mod classes;
 mod hostile;
+mod mutations;
 mod options;
 
 use std::fs;
