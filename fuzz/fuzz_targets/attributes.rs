@@ -19,7 +19,7 @@ fuzz_target!(|input: &[u8]| {
     let mut complaints = Vec::new();
     for line in parse(content, &origin, &mut complaints) {
         let assignments = match line {
-            Line::Pattern(pattern, assignments) => {
+            Line::Pattern(_, pattern, assignments) => {
                 assert!(pattern.literal <= pattern.text.len());
                 assert_eq!(pattern.is_literal(), pattern.literal == pattern.text.len());
                 assert!(

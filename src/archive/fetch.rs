@@ -47,6 +47,28 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
     }
 }
 
+/// The `request`, once the trees and attribute files are there that decide about its files. No content is fetched.
+pub fn with_rules(mut request: Request, diagnostics: &mut dyn Write) -> Result<Request> {
+    let Some(promisors) = request.run.promisors.take() else {
+        return Ok(request);
+    };
+    loop {
+        let mut missing = Next::of(&request, &promisors)?.missing;
+        missing.retain(|it| !is_content(it));
+        if missing.is_empty() {
+            return Ok(request);
+        }
+        match promisors.fetch(missing, diagnostics)? {
+            Fetched::All => {}
+            Fetched::Unpromised => return Ok(request),
+            Fetched::Lost(lost) => return Err(promisors.could_not_fetch(&lost)),
+        }
+        for repository in &mut request.content.repositories {
+            reopen(&mut repository.tree.reader);
+        }
+    }
+}
+
 /// Lets `reader` see the packs that have come.
 fn reopen(reader: &mut Reader) {
     *reader = Reader::new(Odb::open(reader.odb.config().clone()));

@@ -12,8 +12,13 @@ use crate::{
     request::Request,
 };
 
-/// Passes the tar that `request` asks for to `put`, without the contents of files, whose sizes `size_of` knows by name.
-pub fn frame(request: Request, size_of: &mut dyn FnMut(&[u8]) -> u64, put: Put<'_>) -> Result<()> {
+/// Passes the tar that `request` asks for to `put`, without the contents of files, whose sizes `size_of` knows by name. Returns false
+/// if the repository lacks the target of a link.
+pub fn frame(
+    request: Request,
+    size_of: &mut dyn FnMut(&[u8]) -> u64,
+    put: Put<'_>,
+) -> Result<bool> {
     let content = request.content;
     let tar = prepare::tar(&content);
     let readers = content.repositories.iter();
@@ -33,9 +38,11 @@ pub fn frame(request: Request, size_of: &mut dyn FnMut(&[u8]) -> u64, put: Put<'
                 MemberKind::Directory => tar.directory(&member, &mut part),
                 MemberKind::Symlink => {
                     let read = readers[window.store.0].read(&entry.id, &mut target);
-                    let missing = || Error::fatal("cannot read the target of a link");
-                    read.map_err(|failure| failure.explain(missing()))?
-                        .ok_or_else(missing)?;
+                    let unreadable = || Error::fatal("cannot read the target of a link");
+                    let kind = read.map_err(|failure| failure.explain(unreadable()))?;
+                    if kind.is_none() {
+                        return Ok(false);
+                    }
                     tar.symlink(&member, &target, &mut part);
                 }
                 MemberKind::File | MemberKind::Executable => {
@@ -65,7 +72,7 @@ pub fn frame(request: Request, size_of: &mut dyn FnMut(&[u8]) -> u64, put: Put<'
             // A tree without entries.
             written += part.bytes.len() as u64;
             put(&part.bytes)?;
-            return tar.end((), written, put);
+            return tar.end((), written, put).map(|()| true);
         }
     }
 }

@@ -42,6 +42,7 @@ mod writer;
 pub use archiver::{Archiver, Piece, Scratch};
 pub use donor::{Donor, Inheritance};
 pub use entry::record;
+pub use fetch::with_rules;
 pub use frame::frame;
 pub use measure::{Known, Measurement, UnknownReason, archive_length, measure, tar_length};
 pub use range::send_range;

@@ -22,7 +22,7 @@ pub enum Purpose {
 impl Purpose {
     /// Whether missing objects are fetched. Questions about an archive are answered with what is there.
     pub(super) fn fetches(self) -> bool {
-        matches!(self, Self::Archive | Self::Publish)
+        matches!(self, Self::Archive | Self::Compare | Self::Publish)
     }
 
     /// Whether the user wants to know more about rules than that they are bad.

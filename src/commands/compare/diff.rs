@@ -70,7 +70,7 @@ impl Visitor for Differ<'_, '_> {
             .header(&old, &new)
             .to_writer(&mut lines)
             .map_err(unreadable)?;
-        (self.write)(&printable_lines(&lines))
+        (self.write)(&lines)
     }
 }
 
@@ -82,17 +82,4 @@ fn text(item: &Item<'_>, content: &mut dyn Read) -> Result<Option<Vec<u8>>> {
     let mut text = Vec::new();
     content.read_to_end(&mut text).map_err(unreadable)?;
     Ok(Some(text).filter(|text| !text.contains(&0)))
-}
-
-/// `lines` without characters that control a terminal.
-fn printable_lines(lines: &[u8]) -> Vec<u8> {
-    let keeps = |byte: u8| matches!(byte, b'\t' | b'\n');
-    let shown = |byte: &u8| {
-        if byte.is_ascii_control() && !keeps(*byte) {
-            b'?'
-        } else {
-            *byte
-        }
-    };
-    lines.iter().map(shown).collect()
 }

@@ -12,6 +12,9 @@ use crate::{
     output::report::Unportable, plan::Entry, request::Content, unarchive::Kind,
 };
 
+/// The bytes of an entry while names that collide on other systems are looked for.
+const DOUBLES: usize = 48;
+
 /// Writes the lines of a comparison.
 pub(super) struct Listing<'a, 'r> {
     pub(super) table: &'a mut Table,
@@ -123,14 +126,17 @@ impl Listing<'_, '_> {
         &mut self,
         mut is_selected: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
-        let sorted: Vec<usize> = self.table.sorted().collect();
-        let mut classes = sorted.iter().map(|it| self.table.get(*it).class);
-        let doubles = classes.any(|class| class == Class::Unseen).then(|| {
-            let paths = sorted.iter().map(|it| self.table.path(*it));
+        // A list of many entries leaves no room.
+        let has_room = self.table.charge(DOUBLES * self.table.len()).is_ok();
+        let mut classes = self.table.sorted().map(|it| self.table.get(it).class);
+        let has_added = classes.any(|class| class == Class::Unseen);
+        let doubles = (has_added && has_room).then(|| {
+            let paths = self.table.sorted().map(|it| self.table.path(it));
             Doubles::of_paths(paths)
         });
         let mut times = 1;
-        for number in sorted {
+        for at in 0..self.table.len() {
+            let number = self.table.number_at(at);
             let record = self.table.get(number);
             let name = self.table.path(number);
             let (path, is_outside) = match name.strip_prefix(self.prefix) {

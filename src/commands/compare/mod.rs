@@ -1,7 +1,8 @@
 //! `compare`: says whether an archive has the files of a commit, and nothing else.
 //!
 //! The archive is read once, and only ids of its contents are kept. Then a walk over the tree compares ids, and blobs are read only
-//! where attributes may change a file. The command writes no file, and fetches nothing.
+//! where attributes may change a file. The command writes no file. In a partial clone it fetches only attribute files, and files
+//! that attributes may change.
 
 mod classes;
 mod collector;
@@ -24,8 +25,9 @@ use std::{
 
 use super::{Context, context::Question};
 use crate::{
+    archive,
     base::error::{Error, Result, counted, format_bytes, printable_path},
-    cli::{Args, CliError, Compare, Filters, OnMissing, RawArgs},
+    cli::{Args, CliError, Compare, Filters, RawArgs},
     git::{
         environment::Environment,
         repository::{Repository, promisor::FetchAccount},
@@ -198,8 +200,13 @@ impl Comparison<'_, '_> {
         Ok(prefix::find(&contents.table, &names))
     }
 
-    /// The request for an archive in this `format`, by `args`.
+    /// The request for an archive in this `format`, by `args`, with all trees and attribute files.
     fn request(&mut self, format: &str, args: &Args) -> Result<Request> {
+        let request = self.resolve(format, args)?;
+        archive::with_rules(request, self.context.messages)
+    }
+
+    fn resolve(&mut self, format: &str, args: &Args) -> Result<Request> {
         let mut args = args.clone();
         args.encoding.format = Some(format.into());
         let fetches = FetchAccount::new(false);
@@ -213,9 +220,7 @@ impl Comparison<'_, '_> {
         let mut args = self.args.clone();
         // Without pathspecs, all files are made.
         args.content.paths = paths;
-        // Without its blob, a file can be compared with the id alone.
-        args.filters.missing.get_or_insert(OnMissing::Omit);
-        let request = self.request("tar", &args)?;
+        let request = self.resolve("tar", &args)?;
         conversion::make(request, visitor, self.context.messages)
     }
 

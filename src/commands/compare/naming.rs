@@ -111,10 +111,14 @@ impl SameFiles<'_> {
             let number = table.find(name);
             number.map_or(0, |number| table.get(number).size)
         };
-        archive::frame(self.request.clone(), &mut size_of, &mut |bytes| {
+        let is_known = archive::frame(self.request.clone(), &mut size_of, &mut |bytes| {
             made.update(bytes);
             Ok(())
         })?;
+        if !is_known {
+            let words = "not compared, because the repository lacks the targets of links";
+            return Ok(Naming::Other(words.to_owned()));
+        }
         let made = made.try_finalize().ok();
         if made.is_some() && made == self.contents.tar.digest() {
             return Ok(Naming::Command(self.command("", "tar"), None));

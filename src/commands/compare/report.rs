@@ -183,10 +183,20 @@ impl Report<'_> {
         self.write(&[&printable_path(text.as_bytes())[..], b"\n"].concat())
     }
 
-    /// Writes text as it is.
+    /// Writes text without characters that control a terminal.
     pub(super) fn write(&mut self, text: &[u8]) -> Result<()> {
-        self.out
-            .write_all(text)
-            .map_err(|error| Error::write(&error))
+        let mut printable = text.to_vec();
+        for at in 0..text.len() {
+            // In UTF-8, the other control characters have two bytes.
+            let is_second = at > 0 && text[at - 1] == 0xc2 && matches!(text[at], 0x80..=0x9f);
+            if is_second || (text[at].is_ascii_control() && !matches!(text[at], b'\n' | b'\t')) {
+                printable[at] = b'?';
+            }
+            if is_second {
+                printable[at - 1] = b'?';
+            }
+        }
+        let written = self.out.write_all(&printable);
+        written.map_err(|error| Error::write(&error))
     }
 }

@@ -37,10 +37,9 @@ pub(super) enum Class {
 
 /// An entry.
 pub(super) struct Record {
-    /// Where the path begins, with the target of a hard link behind it.
-    start: usize,
+    /// Where the path begins.
+    start: u64,
     path_len: u32,
-    link_len: u32,
     /// The size of the content in bytes.
     pub(super) size: u64,
     /// The permissions.
@@ -53,6 +52,8 @@ pub(super) struct Record {
 pub(super) struct Table {
     names: Vec<u8>,
     records: Vec<Record>,
+    /// The hard links by number, each with the path that it names.
+    links: Vec<(usize, Vec<u8>)>,
     ids: Arc<Ids>,
     /// The numbers of all entries, sorted by path. Equal paths keep their order.
     order: Vec<u32>,
@@ -87,6 +88,7 @@ impl Table {
         Self {
             names: Vec::new(),
             records: Vec::new(),
+            links: Vec::new(),
             ids: Arc::new(Ids {
                 hash,
                 bytes: Lock::new(Vec::new()),
@@ -113,24 +115,23 @@ impl Table {
 
     /// Adds an entry at `path`, without the id of its content. Returns its number.
     pub(super) fn push(&mut self, path: &[u8], item: &Item<'_>) -> Result<usize> {
-        let link: &[u8] = match item.kind {
-            Kind::HardLink => &clean(item.link),
-            _ => b"",
-        };
         let number = self.records.len();
         let each = size_of::<Record>() + size_of::<u32>() + self.ids.hash.len_in_bytes();
-        self.charge(each + path.len() + link.len())?;
+        self.charge(each + path.len())?;
+        if item.kind == Kind::HardLink {
+            let link = clean(item.link);
+            self.charge(link.len() + size_of::<(usize, Vec<u8>)>())?;
+            self.links.push((number, link));
+        }
         self.records.push(Record {
-            start: self.names.len(),
+            start: self.names.len() as u64,
             path_len: path.len() as u32,
-            link_len: link.len() as u32,
             size: item.size,
             mode: item.mode as u16,
             kind: item.kind,
             class: Class::Unseen,
         });
         self.names.extend_from_slice(path);
-        self.names.extend_from_slice(link);
         let len = self.ids.hash.len_in_bytes();
         self.ids.bytes.lock().resize((number + 1) * len, 0);
         Ok(number)
@@ -157,18 +158,8 @@ impl Table {
 
     /// Gives each hard link the content of the file before it that it names. A link without such a file is of a special type.
     fn resolve_links(&mut self) {
-        for number in 0..self.records.len() {
-            if self.records[number].kind != Kind::HardLink {
-                continue;
-            }
-            let Record {
-                start,
-                path_len,
-                link_len,
-                ..
-            } = self.records[number];
-            let link = &self.names[start + path_len as usize..][..link_len as usize];
-            let end = self.end_of(link);
+        for (number, link) in std::mem::take(&mut self.links) {
+            let end = self.end_of(&link);
             let same = self.order[..end].iter().rev().map(|it| *it as usize);
             let mut same = same.take_while(|it| self.path(*it) == link);
             let target = same.find(|it| *it < number && self.records[*it].kind == Kind::File);
@@ -218,16 +209,19 @@ impl Table {
         Some(number)
     }
 
+    /// The number of the entry at place `at` of those that are sorted by path.
+    pub(super) fn number_at(&self, at: usize) -> usize {
+        self.order[at] as usize
+    }
+
     /// The numbers of all entries, sorted by path.
     pub(super) fn sorted(&self) -> impl Iterator<Item = usize> + '_ {
         self.order.iter().map(|number| *number as usize)
     }
 
     pub(super) fn path(&self, number: usize) -> &[u8] {
-        let Record {
-            start, path_len, ..
-        } = self.records[number];
-        &self.names[start..][..path_len as usize]
+        let record = &self.records[number];
+        &self.names[record.start as usize..][..record.path_len as usize]
     }
 
     pub(super) fn id(&self, number: usize) -> ObjectId {

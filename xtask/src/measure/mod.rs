@@ -7,6 +7,7 @@ mod batch;
 #[cfg(target_os = "linux")]
 mod cold;
 mod compare;
+mod compare_archive;
 mod cost;
 mod crowd;
 // It moves bytes with `splice`.
@@ -45,6 +46,7 @@ enum Measurement {
     #[cfg(target_os = "linux")]
     Cold(cold::Args),
     Compare(compare::Args),
+    CompareArchive(compare_archive::Args),
     Cost(cost::Args),
     Crowd(crowd::Args),
     #[cfg(target_os = "linux")]
@@ -70,6 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         #[cfg(target_os = "linux")]
         Measurement::Cold(args) => cold::run(args),
         Measurement::Compare(args) => compare::run(args),
+        Measurement::CompareArchive(args) => compare_archive::run(args),
         Measurement::Cost(args) => cost::run(args),
         Measurement::Crowd(args) => crowd::run(args),
         #[cfg(target_os = "linux")]

@@ -194,3 +194,40 @@ fn another_program_finds_the_same_classes() {
         let _ = repo.shell(&command).success();
     }
 }
+
+/// Every dialect that tar writes, with sparse files and long names.
+#[test]
+fn dialects_of_tar() {
+    let repo = project();
+    let long = "n".repeat(80);
+    let script = format!(
+        "mkdir -p {long}/{long} && echo x >{long}/{long}/x && ln -s {long}/{long}/x longlink && truncate -s 300000 sparse && \
+         printf data | dd of=sparse bs=1 seek=100000 conv=notrunc status=none && git add . && git commit -qm long && \
+         git archive --prefix=p/ HEAD | tar -xf - -C .git && cd .git && truncate -s 400000 p/sparse && truncate -s 300000 p/sparse"
+    );
+    let _ = repo.shell(&script).success();
+    for options in [
+        "--format=gnu",
+        "--format=oldgnu",
+        "--format=posix",
+        "--format=gnu -S",
+        "--format=oldgnu -S",
+        "--format=posix -S --sparse-version=0.0",
+        "--format=posix -S --sparse-version=0.1",
+        "--format=posix -S --sparse-version=1.0",
+    ] {
+        let archive = repo
+            .shell(&format!("tar -C .git {options} -cf - p"))
+            .success();
+        let output = repo.compare_bytes(&archive, "HEAD");
+        assert_eq!(output.code(), 0, "{options}\n{output}");
+    }
+    // The old forms have no room for long names.
+    for options in ["--format=v7", "--format=ustar"] {
+        let archive = repo.shell(&format!(
+            "tar -C .git {options} -cf - p/src p/README p/run p/link"
+        ));
+        let output = repo.compare_bytes(&archive.success(), "HEAD src README run link");
+        assert_eq!(output.code(), 0, "{options}\n{output}");
+    }
+}

@@ -109,8 +109,11 @@ fn mutated(tar: &[u8], numbers: &mut Numbers) -> (Vec<u8>, String) {
     (changed, format!("kind {what}"))
 }
 
+/// Path, type, permissions, target and content.
+type Listed = (Vec<u8>, u8, u32, Vec<u8>, Vec<u8>);
+
 /// What a reader finds: path, type, permissions, target and content of each entry, in any order. `None` if it fails.
-fn listing(tar: &[u8]) -> Option<Vec<(Vec<u8>, u8, u32, Vec<u8>, Vec<u8>)>> {
+fn listing(tar: &[u8]) -> Option<Vec<Listed>> {
     let mut archive = tar::Archive::new(tar);
     let mut found = Vec::new();
     for entry in archive.entries().ok()? {

@@ -119,3 +119,49 @@ fn progress_is_no_output() {
         lines,
     );
 }
+
+/// A partial clone needs only the files that attributes may change.
+#[test]
+fn a_partial_clone_without_blobs() {
+    let repo = project();
+    let script = "git config uploadpack.allowFilter true && git config uploadpack.allowAnySHA1InWant true && \
+                  git clone -q --no-checkout --filter=blob:none file://$PWD/.git .git/part";
+    let _ = repo.shell(script).success();
+    let archive = repo.archive_of("--format=tar --prefix=p/ v1");
+    let part = repo.clone().at(".git/part");
+    let output = part.compare_bytes(&archive, "v1 src run README");
+    assert_eq!(output.code(), 0, "{output}");
+    let output = part.compare_bytes(&archive, "v1");
+    assert_eq!(output.code(), 0, "{output}");
+    let missing = "git rev-list --objects --missing=print v1 | grep -c '^?'";
+    let missing = String::from_utf8(part.shell(missing).success()).expect("a number");
+    // The attribute file and the two files that it converts were fetched.
+    assert_eq!(missing.trim(), "7", "{output}");
+}
+
+/// Files of Git LFS are pointers, or their contents.
+#[test]
+fn lfs() {
+    let repo = project();
+    let pointer = "version https://git-lfs.github.com/spec/v1\n\
+                   oid sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\nsize 3\n";
+    repo.write("large.bin", pointer);
+    repo.write(".gitattributes", "*.bin filter=lfs\n");
+    let script = "git add . && git commit -qm lfs && mkdir -p .git/lfs/objects/ba/78 && \
+                  printf abc >.git/lfs/objects/ba/78/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let _ = repo.shell(script).success();
+    let pointers = repo
+        .sluice(["--lfs=pointer", "--format=tar", "HEAD"])
+        .success();
+    let contents = repo
+        .sluice(["--lfs=content", "--format=tar", "HEAD"])
+        .success();
+    let compare =
+        |archive: &[u8], how: &str| repo.compare_bytes(archive, &format!("--lfs={how} HEAD"));
+    let lines = "identical: git sluice archive --format=tar <options> HEAD\n";
+    assert_says(&compare(&pointers, "pointer"), 0, lines);
+    assert_says(&compare(&contents, "content"), 0, lines);
+    let lines = "same files, other bytes: 1 file as stored, attributes not applied\n";
+    assert_says(&compare(&pointers, "content"), 0, lines);
+    assert_eq!(compare(&contents, "pointer").code(), 1);
+}
