@@ -71,6 +71,8 @@ struct ZipReader<'a, R> {
     /// Where each entry is: its header, the end of its content, and whether a descriptor follows.
     places: Vec<(u64, u64, bool)>,
     local: Vec<u8>,
+    /// The compressed bytes that other entries may still have, unless entries share bytes.
+    left: u64,
 }
 
 impl<'a, R: ReaderAt> ZipReader<'a, R> {
@@ -80,11 +82,13 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             visitor,
             places: Vec::new(),
             local: vec![0; 2 * MAX_CENTRAL_DIRECTORY_RECORD_SIZE],
+            left: 0,
         }
     }
 
     /// Reads all entries of a file of `len` bytes.
     fn read(mut self, len: u64) -> Result<()> {
+        self.left = len;
         let mut comment = Vec::new();
         let read = self.archive.comment().read_to_end(&mut comment);
         read.map_err(unreadable)?;
@@ -110,7 +114,10 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
     fn entry(&mut self, record: &ZipFileHeaderRecord<'_>) -> Result<()> {
         let entry = self.archive.get_entry(record.wayfinder()).map_err(broken)?;
         self.check_headers(record, &entry)?;
-        let (_, end) = entry.compressed_data_range();
+        let (start, end) = entry.compressed_data_range();
+        // Otherwise, a few bytes in many entries would take any time.
+        let left = self.left.checked_sub(end.saturating_sub(start));
+        self.left = left.ok_or_else(|| damaged("its entries share bytes"))?;
         let has_descriptor = record.flags().has_data_descriptor();
         self.places
             .push((record.local_header_offset(), end, has_descriptor));

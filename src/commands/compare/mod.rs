@@ -406,7 +406,9 @@ impl Comparison<'_, '_> {
         let content = &self.args.content;
         let has_options = self.args.filters != Filters::default()
             || !content.extras.is_empty()
-            || content.worktree_attributes;
+            || content.worktree_attributes
+            || content.relative.is_some()
+            || content.stable;
         let mut words = String::new();
         let prefix = content
             .prefix

@@ -30,6 +30,9 @@ const EQUAL: [&str; 2] = ["same", "as stored"];
 /// The classes whose counts are shown even if they are 0.
 const MAIN: [&str; 3] = ["added", "changed", "missing"];
 
+/// The longest path that is compared with patterns, in bytes.
+const PATH_MAX: usize = 64 << 10;
+
 /// Patterns of paths whose differences are accepted.
 pub(super) struct Accepted(Exclude);
 
@@ -48,7 +51,11 @@ impl Accepted {
             decision.is_some_and(|decision| decision.excludes)
         };
         let mut above = path.find_iter("/").map(|end| &path[..end]);
-        !self.0.is_empty() && (above.any(|it| excludes(it, true)) || excludes(path, false))
+        // No file system takes a longer path, and each directory of it would be looked at.
+        let is_short = path.len() <= PATH_MAX;
+        is_short
+            && !self.0.is_empty()
+            && (above.any(|it| excludes(it, true)) || excludes(path, false))
     }
 }
 

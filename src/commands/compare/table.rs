@@ -156,13 +156,17 @@ impl Table {
         self.resolve_links();
     }
 
-    /// Gives each hard link the content of the file before it that it names. A link without such a file is of a special type.
+    /// Gives each hard link the content of the last file before it that has its target as a path. A link without such a file is of
+    /// a special type.
     fn resolve_links(&mut self) {
         for (number, link) in std::mem::take(&mut self.links) {
-            let end = self.end_of(&link);
-            let same = self.order[..end].iter().rev().map(|it| *it as usize);
-            let mut same = same.take_while(|it| self.path(*it) == link);
-            let target = same.find(|it| *it < number && self.records[*it].kind == Kind::File);
+            let end = self.order.partition_point(|it| {
+                let it = *it as usize;
+                (self.path(it), it) < (&link, number)
+            });
+            let target = end.checked_sub(1).map(|at| self.order[at] as usize);
+            let target =
+                target.filter(|it| self.path(*it) == link && self.records[*it].kind == Kind::File);
             self.records[number].kind = match target {
                 Some(target) => {
                     self.records[number].size = self.records[target].size;

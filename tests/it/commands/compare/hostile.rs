@@ -278,3 +278,31 @@ fn records_of_a_zip_disagree() {
         assert_eq!(repo.compare_bytes(&zip, "v1").code(), 11);
     }
 }
+
+/// A zip whose entries are all the same bytes is refused before they are decompressed again and again.
+#[test]
+fn entries_of_a_zip_share_bytes() {
+    let repo = Repo::init();
+    let _ = repo
+        .shell("head -c 1000000 /dev/zero >a && git add a && git commit -qm a")
+        .success();
+    let zip = repo.archive_of("--format=zip HEAD");
+    let place = |signature| {
+        zip.windows(4)
+            .position(|bytes| bytes == signature)
+            .expect("a record")
+    };
+    let (central, end) = (place(b"PK\x01\x02"), place(b"PK\x05\x06"));
+    let mut bomb = zip[..central].to_vec();
+    bomb.extend(zip[central..end].repeat(2000));
+    let mut record = zip[end..].to_vec();
+    let count = 2000_u16.to_le_bytes();
+    record[8..10].copy_from_slice(&count);
+    record[10..12].copy_from_slice(&count);
+    let len = ((end - central) * 2000) as u32;
+    record[12..16].copy_from_slice(&len.to_le_bytes());
+    bomb.extend(record);
+    let output = repo.compare_bytes(&bomb, "HEAD");
+    assert_eq!(output.code(), 11, "{output}");
+    assert!(output.messages().contains("share bytes"), "{output}");
+}
