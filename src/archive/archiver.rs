@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gix::ObjectId;
 
 use super::{
-    donor::{Donation, Donor, Inheritance},
+    donor::{Donation, Donor},
     store::{Store, Stores},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
         tree::TreeRules,
     },
     output::report::{Counts, Lines},
-    plan::{BlobPolicy, KnownBlobs, Window, extra::Extra},
+    plan::{BlobPolicy, Window, extra::Extra},
 };
 
 /// The object was not found anywhere.
@@ -121,24 +121,6 @@ pub struct Archiver<F> {
 }
 
 impl<F> Archiver<F> {
-    /// Copies files from an earlier archive, and notes what the next one can copy.
-    pub(super) fn inheriting(self, inheritance: &Inheritance) -> Self {
-        let donor = inheritance.donor.clone();
-        for store in self.stores.iter() {
-            // What takes the place of an object is not what the donor has.
-            let is_plain = store.odb.replacements.is_empty();
-            let known = donor.clone().filter(|_| is_plain);
-            store
-                .locators
-                .know(known.map(|donor| donor as Arc<dyn KnownBlobs>));
-        }
-        Self {
-            donor,
-            donates: inheritance.max_index > 0,
-            ..self
-        }
-    }
-
     /// The store with the objects of `window`.
     pub(super) fn store(&self, window: &Window) -> &Store {
         self.stores.get(window.store)

@@ -6,6 +6,7 @@ use gix::{ObjectId, bstr::BString};
 
 use super::{
     archiver::Archiver,
+    donor::Inheritance,
     store::{Store, Stores},
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
         repository::{settings::Umask, treeish::Treeish},
     },
     output,
-    plan::{Locators, PlannedTree, Planner, ReadAhead, delta::Deletion},
+    plan::{KnownBlobs, Locators, PlannedTree, Planner, ReadAhead, delta::Deletion},
     request::{ArchivedRepository, Content, Delta, Request, Run, format::Container},
 };
 
@@ -78,6 +79,23 @@ impl<F> Prepared<F> {
             shareable: run.shareable,
             read_ahead: run.read_ahead,
         })
+    }
+
+    /// Copies files from an earlier archive, and notes what the next one can copy.
+    pub(super) fn inheriting(mut self, inheritance: &Inheritance) -> Self {
+        self.archiver.donates = inheritance.max_index > 0;
+        let Some(donor) = &inheritance.donor else {
+            return self;
+        };
+        self.archiver.donor = Some(Arc::clone(donor));
+        let known: Arc<dyn KnownBlobs> = donor.clone();
+        self.read_ahead.iter().for_each(|ahead| ahead.know(&known));
+        // What takes the place of an object is not what the donor has.
+        let stores = self.archiver.stores.iter();
+        for store in stores.filter(|store| store.odb.replacements.is_empty()) {
+            store.locators.know(Arc::clone(&known));
+        }
+        self
     }
 }
 

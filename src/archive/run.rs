@@ -200,8 +200,7 @@ fn stream<F: format::Format>(
         limits,
         shareable,
         read_ahead: _until_the_end,
-    } = Prepared::new(format, request, manifest.is_some())?;
-    let archiver = archiver.inheriting(&stats.inheritance);
+    } = Prepared::new(format, request, manifest.is_some())?.inheriting(&stats.inheritance);
     let directories = planner.directories();
     let Diagnostics { console, meter } = diagnostics;
     let mut writer = ArchiveWriter::new(

@@ -7,7 +7,7 @@ use std::{
     collections::HashSet,
     mem,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
@@ -18,6 +18,7 @@ use gix::{
     objs::{TreeRefIter, tree::EntryRef},
 };
 
+use super::locate::KnownBlobs;
 use crate::{
     base::buffer::Buffer,
     git::{attributes, objects::reader::Reader, pathspec::Pathspecs, tree::Mount},
@@ -28,6 +29,7 @@ const GROUP: usize = 4096;
 /// Files that are asked for before the walk reaches them, at most. All are asked for together, so the questions are few and
 /// long. The windows of the plan ask for the others.
 const MAX_FILES: usize = 1 << 14;
+
 /// Has `reader` read ahead, at most `max_bytes` for one question, if the files and directories at the top of `tree` are not all
 /// in memory. A sample of the packs is looked at first, because it costs least.
 pub fn read_ahead_if_cold(reader: &mut Reader, tree: ObjectId, max_bytes: u64) {
@@ -52,6 +54,7 @@ pub fn read_ahead_if_cold(reader: &mut Reader, tree: ObjectId, max_bytes: u64) {
 /// A thread that reads ahead. Dropping this value ends it.
 pub struct ReadAhead {
     stop: Arc<AtomicBool>,
+    known: Arc<OnceLock<Arc<dyn KnownBlobs>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -70,11 +73,13 @@ impl ReadAhead {
             return None;
         }
         let stop = Arc::new(AtomicBool::new(false));
+        let known = Arc::default();
         let mut walk = LevelWalk {
             // What this thread misses, nobody has to fetch.
             reader: reader.clone().failing_on_missing(),
             pathspecs,
             stop: Arc::clone(&stop),
+            known: Arc::clone(&known),
             seen: HashSet::new(),
             files: Vec::new(),
             max_files: if with_files { MAX_FILES } else { 0 },
@@ -85,9 +90,15 @@ impl ReadAhead {
         let thread = thread::Builder::new().spawn(move || walk.run(root));
         Some(Self {
             stop,
+            known,
             // Without the thread, nothing is read ahead.
             thread: thread.ok(),
         })
+    }
+
+    /// Leaves out the files that are `known`, unless they are being read already.
+    pub fn know(&self, known: &Arc<dyn KnownBlobs>) {
+        let _ = self.known.set(Arc::clone(known));
     }
 
     /// Whether the thread still reads.
@@ -111,6 +122,7 @@ struct LevelWalk {
     reader: Reader,
     pathspecs: Arc<Pathspecs>,
     stop: Arc<AtomicBool>,
+    known: Arc<OnceLock<Arc<dyn KnownBlobs>>>,
     /// The trees that were read.
     seen: HashSet<ObjectId>,
     /// The files in them.
@@ -133,6 +145,9 @@ impl LevelWalk {
                 self.read_group(group, &mut below);
             }
             level = below;
+        }
+        if let Some(known) = self.known.get() {
+            self.files.retain(|id| known.find(id).is_none());
         }
         if !self.is_over() {
             self.reader.odb.ask_for(&self.files);

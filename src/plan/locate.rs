@@ -73,8 +73,8 @@ impl Locators {
     }
 
     /// Leaves out the blobs that are `known` from here on.
-    pub fn know(&self, known: Option<Arc<dyn KnownBlobs>>) {
-        self.pool().known = known;
+    pub fn know(&self, known: Arc<dyn KnownBlobs>) {
+        self.pool().known = Some(known);
     }
 
     /// Locate the blobs of `window`, or their replacements, and cut it into jobs.
