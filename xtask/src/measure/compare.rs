@@ -19,16 +19,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::binary::{self, Binary};
 use crate::process;
 pub(crate) use args::Args;
 use bars::Bar;
-use contender::Contender;
+use contender::{Contender, Sink};
 use hyperfine::Timings;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    ensure!(
+        !args.peers || !args.to.contains(&Sink::File),
+        "--peers cannot write to files"
+    );
     let hyperfine = hyperfine::version()?;
     if args.drop_caches {
         hyperfine::check_drop_caches()?;
@@ -40,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         report += &compare(args, repo, &binary, &hyperfine, &mut bars)?;
     }
     if args.plot {
-        report += &bars::draw(&bars);
+        report += &bars::draw(&bars, args.to[0]);
     }
     print!("{report}");
     if let Some(file) = &args.markdown {
@@ -81,8 +85,8 @@ fn compare(
             contenders.extend(filtered.contenders.iter().cloned());
             report += &report::others(&filtered.notes);
         }
-        let timings = hyperfine::measure(&contenders, &directory, args.runs, args.drop_caches)?;
-        let watched = watched::measure(&contenders, &directory)?;
+        let timings = hyperfine::measure(&contenders, &directory, args)?;
+        let watched = watched::measure(&contenders, &directory, &args.to)?;
         report += &report::table(&contenders, &timings, &watched);
         let (_, timings) = &timings[0];
         bars.push(Bar {

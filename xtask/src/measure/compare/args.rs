@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::contender::Sink;
+
 /// Time git-sluice against `git archive` on any repositories, and print Markdown tables
 ///
 /// Builds the release binary, checks that both programs write the same bytes, then lets hyperfine
-/// run them by turns, without a shell, into /dev/null and into a pipe. Each number is a median over
+/// run them by turns, without a shell. Each number is a median over
 /// all rounds; peak memory comes from runs of its own.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -20,6 +22,15 @@ pub(crate) struct Args {
     /// Timed runs of each command into each sink
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) runs: u32,
+
+    /// Where the archives go, with rows for each
+    #[arg(
+        long,
+        value_name = "SINK,…",
+        value_delimiter = ',',
+        default_value = "null,pipe"
+    )]
+    pub(super) to: Vec<Sink>,
 
     /// Thread counts to give git-sluice, a row for each [default: leave the choice to git-sluice]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
@@ -43,9 +54,9 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) drop_caches: bool,
 
-    /// Draw a bar for each repository and format: the wall time into /dev/null beside git's
+    /// Draw a bar for each repository and format: the wall time beside git's
     ///
-    /// With several thread counts, the first of them counts.
+    /// With several thread counts or sinks, the first of them counts.
     #[arg(long)]
     pub(super) plot: bool,
 

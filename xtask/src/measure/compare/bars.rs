@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::contender::Sink;
+
 /// The length of git's bar.
 const UNIT: f64 = 6.0;
 
@@ -30,13 +32,18 @@ impl Bar {
 }
 
 /// A block of Markdown with git's bar on top.
-pub(super) fn draw(bars: &[Bar]) -> String {
+pub(super) fn draw(bars: &[Bar], sink: Sink) -> String {
     let git = ("git archive".to_owned(), 1.0);
     let ours = bars.iter().map(|bar| (bar.label(), 1.0 / bar.ratio));
     let rows: Vec<_> = [git].into_iter().chain(ours).collect();
     let width = rows.iter().map(|(label, _)| label.chars().count()).max();
     let width = width.unwrap_or(0);
-    let mut text = "```text\ntimes as fast as git archive, into /dev/null\n\n".to_owned();
+    let sink = match sink {
+        Sink::Null => "/dev/null",
+        Sink::Pipe => "a pipe",
+        Sink::File => "a file",
+    };
+    let mut text = format!("```text\ntimes as fast as git archive, into {sink}\n\n");
     for (label, speed) in rows {
         let bar = "█".repeat((speed * UNIT).round() as usize);
         writeln!(text, "{label:width$} {bar} {speed:.1}").expect("a string takes every write");
@@ -46,7 +53,7 @@ pub(super) fn draw(bars: &[Bar]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bar, draw};
+    use super::{Bar, Sink, draw};
 
     #[test]
     fn bars_have_the_length_of_their_speed() {
@@ -60,6 +67,9 @@ mod tests {
              git archive        ██████ 1.0\n\
              a.git HEAD         ██████████████████████████████ 5.0\n\
              a.git HEAD, tar.gz ████████████ 2.0\n```\n";
-        assert_eq!(draw(&[bar("tar", 0.2), bar("tar.gz", 0.5)]), expected);
+        assert_eq!(
+            draw(&[bar("tar", 0.2), bar("tar.gz", 0.5)], Sink::Null),
+            expected
+        );
     }
 }

@@ -10,8 +10,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::args::Args;
 use super::contender::{Contender, Measured, Sink};
-use crate::process;
+use crate::{process, scratch};
 
 /// Times of one command into one sink, in seconds, one for each round.
 #[derive(Default, Clone)]
@@ -43,11 +44,16 @@ pub(super) fn check_drop_caches() -> Result<()> {
 pub(super) fn measure(
     contenders: &[Contender],
     directory: &Path,
-    rounds: u32,
-    drop_caches: bool,
+    args: &Args,
 ) -> Result<Measured<Timings>> {
+    let Args {
+        runs: rounds,
+        drop_caches,
+        ..
+    } = *args;
     let mut measured = Vec::new();
-    for sink in Sink::ALL {
+    for &sink in &args.to {
+        let files = scratch::directory()?;
         let mut timings = vec![Timings::default(); contenders.len()];
         for round in 0..rounds {
             eprintln!(
@@ -61,7 +67,10 @@ pub(super) fn measure(
             if round % 2 == 1 {
                 order.reverse();
             }
-            let commands = order.iter().map(|&index| line(&contenders[index]));
+            let commands = order.iter().map(|&index| {
+                let contender = &contenders[index];
+                line(&contender.writing_to(sink, index, files.path()))
+            });
             let mut hyperfine = hyperfine(sink, warmup, drop_caches);
             let export = process::text(hyperfine.args(commands).current_dir(directory))?;
             add_round(&export, &order, &mut timings)?;
@@ -82,7 +91,7 @@ fn hyperfine(sink: Sink, warmup: u32, drop_caches: bool) -> Command {
     ]);
     hyperfine
         .arg(format!("--warmup={warmup}"))
-        .arg(format!("--output={}", sink.name()));
+        .arg(format!("--output={}", sink.of_output()));
     if drop_caches {
         let script = format!("sync; echo 3 > {DROP_CACHES}");
         hyperfine

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::kibibytes;
+use crate::{process::kibibytes, scratch};
 
 use super::contender::{Contender, Measured, Sink};
 
@@ -34,15 +34,21 @@ const RUNS: u32 = 3;
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Runs each contender with each sink.
-pub(super) fn measure(contenders: &[Contender], directory: &Path) -> Result<Measured<Watched>> {
+pub(super) fn measure(
+    contenders: &[Contender],
+    directory: &Path,
+    sinks: &[Sink],
+) -> Result<Measured<Watched>> {
     eprintln!("watching memory and first bytes");
     let mut measured = Vec::new();
-    for sink in Sink::ALL {
+    for &sink in sinks {
+        let files = scratch::directory()?;
         let mut all = Vec::new();
-        for contender in contenders {
+        for (number, contender) in contenders.iter().enumerate() {
+            let contender = contender.writing_to(sink, number, files.path());
             let mut watched = Watched::default();
             for _ in 0..RUNS {
-                watch_run(contender, sink, directory, &mut watched)?;
+                watch_run(&contender, sink, directory, &mut watched)?;
             }
             all.push(watched);
         }
@@ -58,7 +64,7 @@ fn watch_run(
     watched: &mut Watched,
 ) -> Result<()> {
     let stdout = match sink {
-        Sink::Null => Stdio::null(),
+        Sink::Null | Sink::File => Stdio::null(),
         Sink::Pipe => Stdio::piped(),
     };
     let mut command = contender.command(directory);
