@@ -3,6 +3,8 @@
 //! The cache is copied before each run, so that each finds the earlier archive alone. No figure is printed before the bytes of all
 //! contenders are those of `git archive`.
 
+mod pairs;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// Another git-sluice, whose first archive in an empty cache is compared as well
     #[arg(long, value_name = "PATH")]
     before: Option<PathBuf>,
+    /// Measure nothing, but archive each of the newest N first parents from the archive of each other, and compare the bytes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pairs: Option<u32>,
     /// Fail if a zip is not three times as fast after one step, or a tar not 1.4 times
     #[arg(long)]
     check: bool,
@@ -48,6 +53,9 @@ const FORMATS: [(&str, f64); 2] = [("zip", 3.0), ("tar", 1.4)];
 pub(crate) fn run(args: &Args) -> Result<()> {
     let git_sluice = binary::at_or_built(args.binary.as_deref())?;
     let repository = args.repo.canonicalize()?;
+    if let Some(count) = args.pairs {
+        return pairs::run(&git_sluice, &repository, count);
+    }
     print!("{}", header(&git_sluice, args.rounds)?);
     println!(
         "| format | steps | git, ms | git-sluice, ms | with the earlier archive, ms | of git | times as fast |"
