@@ -14,15 +14,11 @@ use crate::{
     format::{Format, Part, Records},
     git::{
         objects::{Decoder, slot::Allowance},
-        odb::pack::Damage,
         tree::TreeRules,
     },
     output::report::{Counts, Lines},
     plan::{BlobPolicy, Window, extra::Extra},
 };
-
-/// The object was not found anywhere.
-pub(super) const MISSING: Damage = Damage("object does not exist");
 
 /// A piece of the archive on its way to the writer.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 use gix::bstr::ByteSlice;
 
 use super::{
-    archiver::{Archiver, MISSING, Piece, Scratch},
+    archiver::{Archiver, Piece, Scratch},
     donor::Donation,
     extra,
 };
@@ -441,7 +441,7 @@ impl<F: Format> Archiver<F> {
                 };
             }
             // A known blob whose bytes turned out to be bad is looked for as well.
-            Blob::Known(_) | Blob::Unknown => Err(MISSING.into()),
+            Blob::Known(_) | Blob::Unknown => Err(Failure::Absent),
         };
         match outcome {
             Ok(()) | Err(Failure::TooLarge) => outcome,

@@ -1,6 +1,6 @@
 //! The errors of an entry that cannot be archived, in git's words.
 
-use super::archiver::{Archiver, MISSING};
+use super::archiver::Archiver;
 use crate::{
     base::error::{Error, format_bytes},
     format::{Format, Layout, MemberKind},
@@ -23,7 +23,7 @@ impl<F: Format> Archiver<F> {
         let words = format!("cannot read '{}'", entry.id);
         match failure {
             Failure::Taker(error) | Failure::Refused(error) => error,
-            Failure::Damaged(MISSING) => odb.missing(self.not_found(window, entry, words)),
+            Failure::Absent => odb.missing(self.not_found(window, entry, words)),
             failure => self.damaged(window, entry, words).caused_by(failure),
         }
     }

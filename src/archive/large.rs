@@ -10,7 +10,7 @@ use std::path::Path;
 use gix::bstr::ByteSlice;
 
 use super::{
-    archiver::{Archiver, MISSING, Mark, Piece, Scratch},
+    archiver::{Archiver, Mark, Piece, Scratch},
     entry::{EntryOutcome, member},
     extra,
 };
@@ -89,7 +89,7 @@ impl<F: Format> Archiver<F> {
             Blob::Extra(number) => return output.extra(&self.extras[number as usize]),
             Blob::Lfs(number) => return output.lfs(&window.lfs_objects[number]),
             Blob::None | Blob::Known(_) | Blob::Unknown => {
-                Err(StreamError::BeforeOutput(MISSING.into()))
+                Err(StreamError::BeforeOutput(Failure::Absent))
             }
         };
         let Err(StreamError::BeforeOutput(failure)) = planned else {

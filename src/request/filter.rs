@@ -43,7 +43,7 @@ use crate::{
         lfs::LfsFiles,
         objects::{Failure, reader::Reader, wanted::Role},
         repository::{Repository, host::Host, lfs, treeish::Treeish},
-        tree::{ABSENT, Mount, directory_at, look_up},
+        tree::{Mount, directory_at, look_up},
     },
     output::report::Channel,
 };
@@ -552,7 +552,7 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
             if kind.is_none() {
                 reader.note_missing(&id, || Role::Rules(path.into()));
             }
-            Ok(Some(kind.ok_or(ABSENT)?))
+            Ok(Some(kind.ok_or(Failure::Absent)?))
         }
         None => Ok(None),
     });
@@ -561,7 +561,7 @@ fn in_tree(reader: &mut Reader, root: ObjectId, path: &[u8]) -> Result<Option<Bu
         Err(failure) => {
             let error = Error::fatal(format_bytes("cannot read exclude rules of '{}'", &[path]));
             let error = match failure {
-                Failure::Damaged(ABSENT) => {
+                Failure::Absent => {
                     let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches them";
                     error.hinted(format_bytes(hint, &[path]))
                 }

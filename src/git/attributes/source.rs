@@ -25,7 +25,7 @@ use crate::{
     },
     git::{
         objects::{Failure, reader::Reader, wanted::Role},
-        tree::{ABSENT, file_at},
+        tree::file_at,
     },
 };
 
@@ -134,7 +134,7 @@ fn unreadable(name: &BStr, cause: impl Into<Box<dyn std::error::Error + Send + S
 /// The failure that the repository lacks the file.
 pub(super) fn missing(name: &BStr) -> Error {
     let hint = "in a partial clone, 'git cat-file -p <tree-ish>:{}' fetches it, and --no-attributes works without it";
-    unreadable(name, ABSENT).hinted(format_bytes(hint, &[name]))
+    unreadable(name, Failure::Absent).hinted(format_bytes(hint, &[name]))
 }
 
 /// Read the file at `path`. Messages call the file `name`.

@@ -42,6 +42,10 @@ const SPARE_BYTES: usize = 2 << 20;
 pub enum Failure {
     /// The object has more bytes than the limit allows; for a [`Decoder`], the object or a base of the object.
     TooLarge,
+    /// The object is not in the repository, as in a partial clone.
+    Absent,
+    /// More tags of tags than are followed lead to the object.
+    TooManyTags,
     /// The copy at the planned location is damaged. Another copy may be sound.
     Damaged(Damage),
     /// The operating system reported an error.
@@ -56,6 +60,8 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::TooLarge => f.write_str("object is too large"),
+            Self::Absent => f.write_str("object does not exist"),
+            Self::TooManyTags => f.write_str("too many tags of tags"),
             Self::Damaged(damage) => damage.fmt(f),
             Self::Io(error) => f.write_str(&strerror(error)),
             Self::Taker(error) | Self::Refused(error) => error.fmt(f),

@@ -17,8 +17,6 @@ use crate::{
 
 /// The most tags of tags that are followed.
 const MAX_TAGS: usize = 1024;
-/// The failure of a longer chain.
-pub(super) const TOO_MANY_TAGS: Damage = Damage("too many tags of tags");
 /// git takes no tag with fewer bytes in addition to the id of its object.
 const SHORTEST_TAG: usize = 24;
 
@@ -46,7 +44,7 @@ pub(super) fn peeled(
         };
         (id, promised) = (target, Some(kind));
     }
-    Err(TOO_MANY_TAGS.into())
+    Err(Failure::TooManyTags)
 }
 
 /// The object of a tag, and the type that the tag states. As in git (`parse_tag_buffer` of its tag.c), a line with the name

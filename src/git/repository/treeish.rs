@@ -17,7 +17,7 @@ pub use super::rev_parse::known_reference;
 use super::{
     Repository,
     object_name::{self, full_id, reference},
-    peel::{TOO_MANY_TAGS, peeled},
+    peel::peeled,
     rev_parse::{ask_git, ask_git_for_ref, rev_parse},
 };
 use crate::{
@@ -209,9 +209,7 @@ fn refuse_endless_tags(repository: &Repository, reader: &mut Reader, name: &BStr
         return Ok(());
     };
     match peeled(reader, id, &mut Buffer::default()) {
-        Err(Failure::Damaged(TOO_MANY_TAGS)) => {
-            Err(Error::unknown_name(name).caused_by(TOO_MANY_TAGS))
-        }
+        Err(failure @ Failure::TooManyTags) => Err(Error::unknown_name(name).caused_by(failure)),
         _ => Ok(()),
     }
 }

@@ -8,14 +8,8 @@ use crate::{
         buffer::Buffer,
         error::{Error, Result, format_bytes},
     },
-    git::{
-        objects::{Failure, reader::Reader, wanted::Role},
-        odb::pack::Damage,
-    },
+    git::objects::{Failure, reader::Reader, wanted::Role},
 };
-
-/// An object is not in the repository, as in a partial clone.
-pub const ABSENT: Damage = Damage("object does not exist");
 
 /// The id of the file `name` in the directory `path`, from the tree `root` down; `None` if
 /// a directory on the way or the file does not exist.
@@ -27,7 +21,7 @@ pub fn file_at(
     name: &[u8],
 ) -> Result<Option<ObjectId>> {
     look_up(reader, root, hash, path, name).or_else(|failure| {
-        if matches!(failure, Failure::Damaged(ABSENT)) {
+        if matches!(failure, Failure::Absent) {
             return Ok(None);
         }
         let path = [path, b"/", name].concat();
@@ -38,7 +32,7 @@ pub fn file_at(
     })
 }
 
-/// Like [`file_at`], with the bare failure: [`ABSENT`] for a directory that is not in the repository.
+/// Like [`file_at`], with the bare failure: [`Failure::Absent`] for a directory that is not in the repository.
 pub fn look_up(
     reader: &mut Reader,
     root: ObjectId,
@@ -87,7 +81,7 @@ fn read(
 ) -> Result<(), Failure> {
     if reader.read(&id, content)?.is_none() {
         reader.note_missing(&id, || Role::Tree(path.into()));
-        return Err(ABSENT.into());
+        return Err(Failure::Absent);
     }
     Ok(())
 }

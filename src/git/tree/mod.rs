@@ -14,7 +14,7 @@ mod trees;
 
 pub use copies::{Copies, CopyRules, KeptLink, copy_links};
 pub use entry::Mode;
-pub use lookup::{ABSENT, directory_at, file_at, look_up};
+pub use lookup::{directory_at, file_at, look_up};
 pub use missing::{MissingFile, first_missing};
 pub use mount::Mount;
 pub use name::{Protect, is_valid};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Status, json};
+use super::{Status, json::ObjectLine};
 use crate::base::buffer::Buffer;
 
 /// Count changes that a reader must know of; see `schema/explain.schema.json`, `schema/verify.schema.json` and
@@ -30,18 +30,16 @@ pub struct ArchiveDifference<'a> {
 impl ArchiveDifference<'_> {
     /// Appends the line.
     pub fn write(&self, out: &mut Buffer) {
-        begin("compare", COMPARE, self.path, out);
-        text("class", self.class.as_bytes(), out);
+        let mut line = begin("compare", COMPARE, self.path, out);
+        line.word("class", self.class);
         if let Some(reason) = self.reason {
-            text("reason", reason.as_bytes(), out);
+            line.text("reason", reason.as_bytes());
         }
         if let Some(size) = self.size {
-            out.extend(b",\"size\":");
-            json::number::<10>(size, 1, out);
+            line.number("size", size);
         }
-        out.extend(b",\"difference\":");
-        out.extend(self.is_difference.to_string().as_bytes());
-        out.extend(b"}\n");
+        line.flag("difference", self.is_difference);
+        line.end();
     }
 }
 
@@ -110,35 +108,29 @@ pub struct PathAnswer<'a> {
 impl PathAnswer<'_> {
     /// Appends the line.
     pub fn write(&self, out: &mut Buffer) {
-        begin("explain", EXPLAIN, self.path, out);
+        let mut line = begin("explain", EXPLAIN, self.path, out);
         if let Some(outcome) = self.outcome {
-            text("outcome", outcome.as_bytes(), out);
+            line.word("outcome", outcome);
         }
         if let Some(status) = self.status {
-            text("status", status.as_str().as_bytes(), out);
+            line.word("status", status.as_str());
         }
         let words = String::from_utf8_lossy(self.words);
-        text("words", words.as_bytes(), out);
-        out.extend(b"}\n");
+        line.text("words", words.as_bytes());
+        line.end();
     }
 }
 
 /// Appends the line of a `path` that differs from what archives wrote.
 pub fn difference(path: &[u8], difference: &str, out: &mut Buffer) {
-    begin("verify", VERIFY, path, out);
-    text("difference", difference.as_bytes(), out);
-    out.extend(b"}\n");
+    let mut line = begin("verify", VERIFY, path, out);
+    line.word("difference", difference);
+    line.end();
 }
 
-fn begin(name: &str, version: u64, path: &[u8], out: &mut Buffer) {
-    out.extend(b"{\"");
-    out.extend(name.as_bytes());
-    out.extend(b"\":");
-    json::number::<10>(version, 1, out);
-    text("path", path, out);
-}
-
-fn text(name: &str, value: &[u8], out: &mut Buffer) {
-    out.extend(b",");
-    json::field(name, value, out);
+fn begin<'a>(name: &str, version: u64, path: &[u8], out: &'a mut Buffer) -> ObjectLine<'a> {
+    let mut line = ObjectLine::new(out);
+    line.number(name, version);
+    line.text("path", path);
+    line
 }

@@ -17,20 +17,101 @@ pub fn json_line(value: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     out.write_all(&line).map_err(|error| Error::write(&error))
 }
 
-/// Append the field `name`. A `value` that is not UTF-8 goes to a field of its own, in Base64.
-pub(super) fn field(name: &str, value: &[u8], out: &mut Buffer) {
-    out.extend(b"\"");
-    out.extend(name.as_bytes());
-    match std::str::from_utf8(value) {
-        Ok(value) => {
-            out.extend(b"\":");
-            string(value, out);
+/// A line with one object, written field by field.
+pub(super) struct ObjectLine<'a> {
+    out: &'a mut Buffer,
+    /// What stands before the next field.
+    before: &'static [u8],
+}
+
+impl<'a> ObjectLine<'a> {
+    /// The bytes behind the last field.
+    pub(super) const END: &'static [u8] = b"}\n";
+
+    /// Begins a line behind `out`.
+    pub(super) fn new(out: &'a mut Buffer) -> Self {
+        Self { out, before: b"{" }
+    }
+
+    /// Goes on with a line, whose fields so far are the end of `out`.
+    pub(super) fn continued(out: &'a mut Buffer) -> Self {
+        Self { out, before: b"," }
+    }
+
+    /// Adds `value`. One that is not UTF-8 goes to a field of its own, in Base64.
+    pub(super) fn text(&mut self, name: &str, value: &[u8]) {
+        match std::str::from_utf8(value) {
+            Ok(value) => {
+                self.name(name, b"\":");
+                string(value, self.out);
+            }
+            Err(_) => {
+                self.name(name, b"_base64\":\"");
+                base64(value, self.out);
+                self.out.extend(b"\"");
+            }
         }
-        Err(_) => {
-            out.extend(b"_base64\":\"");
-            base64(value, out);
-            out.extend(b"\"");
+    }
+
+    /// Adds a word of ours, in which nothing has to be escaped.
+    pub(super) fn word(&mut self, name: &str, value: &str) {
+        self.name(name, b"\":\"");
+        self.out.extend(value.as_bytes());
+        self.out.extend(b"\"");
+    }
+
+    /// Adds words of ours, unless there are none.
+    pub(super) fn words(&mut self, name: &str, values: impl Iterator<Item = &'static str>) {
+        let mut values = values.peekable();
+        if values.peek().is_none() {
+            return;
         }
+        self.name(name, b"\":[");
+        let mut before = &b"\""[..];
+        for value in values {
+            self.out.extend(before);
+            self.out.extend(value.as_bytes());
+            before = b"\",\"";
+        }
+        self.out.extend(b"\"]");
+    }
+
+    pub(super) fn number(&mut self, name: &str, value: u64) {
+        self.name(name, b"\":");
+        number::<10>(value, 1, self.out);
+    }
+
+    pub(super) fn flag(&mut self, name: &str, value: bool) {
+        self.name(name, b"\":");
+        self.out.extend(if value { b"true" } else { b"false" });
+    }
+
+    /// Adds the mode of a file as git writes it: six octal digits.
+    pub(super) fn mode(&mut self, name: &str, mode: u32) {
+        self.name(name, b"\":\"");
+        number::<8>(mode.into(), 6, self.out);
+        self.out.extend(b"\"");
+    }
+
+    /// Adds the id of an object, which is in binary, unless it is empty.
+    pub(super) fn id(&mut self, name: &str, id: &[u8]) {
+        if !id.is_empty() {
+            self.name(name, b"\":\"");
+            hex(id, self.out);
+            self.out.extend(b"\"");
+        }
+    }
+
+    pub(super) fn end(self) {
+        self.out.extend(Self::END);
+    }
+
+    fn name(&mut self, name: &str, after: &[u8]) {
+        self.out.extend(self.before);
+        self.out.extend(b"\"");
+        self.out.extend(name.as_bytes());
+        self.out.extend(after);
+        self.before = b",";
     }
 }
 
@@ -61,7 +142,7 @@ fn is_escaped(c: char) -> bool {
 }
 
 /// Append `bytes` in hexadecimal.
-pub(super) fn hex(bytes: &[u8], out: &mut Buffer) {
+fn hex(bytes: &[u8], out: &mut Buffer) {
     let digit = |value: u8| b"0123456789abcdef"[value as usize];
     let pairs = out.space(2 * bytes.len()).chunks_exact_mut(2);
     for (pair, byte) in pairs.zip(bytes) {
@@ -84,7 +165,7 @@ fn base64(bytes: &[u8], out: &mut Buffer) {
 }
 
 /// Append `value` to the base `RADIX`, with at least `width` digits.
-pub(super) fn number<const RADIX: u64>(mut value: u64, width: usize, out: &mut Buffer) {
+fn number<const RADIX: u64>(mut value: u64, width: usize, out: &mut Buffer) {
     let mut digits = [b'0'; 64];
     let mut start = digits.len();
     while value > 0 || digits.len() - start < width {

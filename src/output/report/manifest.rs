@@ -8,7 +8,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::{ReportWriter, Status, Subject, Unportable, json, json_line};
+use super::{ReportWriter, Status, Subject, Unportable, json::ObjectLine, json_line};
 use crate::{
     base::{
         buffer::Buffer,
@@ -20,8 +20,6 @@ use crate::{
 
 /// Counts changes that a reader must know of; see `schema/manifest.schema.json`.
 const VERSION: u32 = 1;
-/// The end of a line.
-const LINE_END: &[u8] = b"}\n";
 
 /// The facts about one entry.
 #[derive(Clone, Copy, Debug)]
@@ -62,82 +60,55 @@ pub struct ManifestChange<'a> {
 }
 
 impl ManifestChange<'_> {
-    fn write(&self, out: &mut Buffer) {
-        out.extend(b",\"status\":\"");
-        out.extend(self.status.as_str().as_bytes());
+    fn write(&self, line: &mut ObjectLine<'_>) {
+        line.word("status", self.status.as_str());
         if let Some((mode, id)) = self.old {
-            out.extend(b"\",\"old_mode\":\"");
-            json::number::<8>(mode.into(), 6, out);
-            if !id.is_empty() {
-                out.extend(b"\",\"old_id\":\"");
-                json::hex(id, out);
-            }
+            line.mode("old_mode", mode);
+            line.id("old_id", id);
         }
-        out.extend(b"\"");
     }
 }
 
 /// Append the line of a deleted path.
 pub fn gone(path: &[u8], change: ManifestChange<'_>, out: &mut Buffer) {
-    out.extend(b"{");
-    json::field("path", path, out);
-    change.write(out);
-    out.extend(LINE_END);
+    let mut line = ObjectLine::new(out);
+    line.text("path", path);
+    change.write(&mut line);
+    line.end();
 }
 
 impl Record<'_> {
     /// Append the line.
     pub fn write(&self, out: &mut Buffer) {
-        out.extend(b"{");
-        json::field("path", self.path, out);
+        let mut line = ObjectLine::new(out);
+        line.text("path", self.path);
         if !self.submodule.is_empty() {
-            out.extend(b",");
-            json::field("submodule", self.submodule, out);
+            line.text("submodule", self.submodule);
         }
-        out.extend(b",\"mode\":\"");
-        json::number::<8>(self.mode.into(), 6, out);
-        if !self.id.is_empty() {
-            out.extend(b"\",\"id\":\"");
-            json::hex(self.id, out);
-        }
-        out.extend(b"\"");
+        line.mode("mode", self.mode);
+        line.id("id", self.id);
         if let Some(size) = self.size {
-            out.extend(b",\"size\":");
-            json::number::<10>(size, 1, out);
+            line.number("size", size);
         }
         if let Some(lfs) = &self.lfs {
-            out.extend(b",\"lfs\":\"");
-            json::hex(&lfs.0, out);
-            out.extend(b"\"");
+            line.id("lfs", &lfs.0);
         }
-        out.extend(b",\"disposition\":\"");
-        out.extend(self.disposition.as_str().as_bytes());
+        line.word("disposition", self.disposition.as_str());
         if let Some(reason) = self.disposition.reason() {
-            out.extend(b"\",\"reason\":\"");
-            out.extend(reason.as_str().as_bytes());
+            line.word("reason", reason.as_str());
         }
-        out.extend(b"\"");
         if self.undecided {
-            out.extend(b",\"undecided\":true");
+            line.flag("undecided", true);
         }
         if let Some(kept) = self.link {
-            out.extend(b",\"link\":\"");
-            out.extend(kept.as_str().as_bytes());
-            out.extend(b"\"");
+            line.word("link", kept.as_str());
         }
-        let mut before = &b",\"unportable\":[\""[..];
-        for problem in self.unportable {
-            out.extend(before);
-            out.extend(problem.as_str().as_bytes());
-            before = b"\",\"";
-        }
-        if !self.unportable.is_empty() {
-            out.extend(b"\"]");
-        }
+        let unportable = self.unportable.iter().map(|problem| problem.as_str());
+        line.words("unportable", unportable);
         if let Some(change) = self.change {
-            change.write(out);
+            change.write(&mut line);
         }
-        out.extend(LINE_END);
+        line.end();
     }
 }
 
@@ -154,18 +125,15 @@ pub struct EntryPosition {
 impl EntryPosition {
     /// Append the fields, for a piece that begins at byte `start` of the archive.
     fn write(&self, start: u64, frame: Option<u64>, out: &mut Buffer) {
-        let mut field = |name: &[u8], value: u64| {
-            out.extend(name);
-            json::number::<10>(value, 1, out);
-        };
+        let mut line = ObjectLine::continued(out);
         let header = start.saturating_add_signed(self.header);
-        field(b",\"offset\":", header);
+        line.number("offset", header);
         if let Some((content, len)) = self.content {
-            field(b",\"data_offset\":", start.saturating_add_signed(content));
-            field(b",\"data_length\":", len);
+            line.number("data_offset", start.saturating_add_signed(content));
+            line.number("data_length", len);
         }
         if let Some(frame) = frame {
-            field(b",\"frame\":", header / frame);
+            line.number("frame", header / frame);
         }
     }
 }
@@ -193,7 +161,7 @@ impl Lines {
     /// Append the line of an entry that is at `place` in the archive, if it is in the archive.
     pub fn add(&mut self, record: &Record<'_>, place: Option<EntryPosition>) {
         record.write(&mut self.text);
-        let end = self.text.len() - LINE_END.len();
+        let end = self.text.len() - ObjectLine::END.len();
         self.places.extend(place.map(|place| (end, place)));
     }
 

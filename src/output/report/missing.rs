@@ -3,10 +3,10 @@
 
 use std::io::Write;
 
-use gix::{ObjectId, bstr::BString};
+use gix::bstr::BString;
 use serde::Serialize;
 
-use super::{Subject, json, json_line};
+use super::{Subject, json::ObjectLine, json_line};
 use crate::{
     base::{
         buffer::Buffer,
@@ -102,59 +102,50 @@ fn object(missing: &Missing, role: &Role, out: &mut Buffer) {
         Role::File(_) => (Some("blob"), "file"),
         _ => (None, "revision"),
     };
-    out.extend(b"{\"kind\":\"object\"");
-    id("id", &missing.id, out);
+    let mut line = begin("object", out);
+    line.id("id", missing.id.as_slice());
     if let Some(kind) = kind {
-        word("type", kind, out);
+        line.word("type", kind);
     }
-    word("role", role_name, out);
+    line.word("role", role_name);
     if let Some(path) = missing.path() {
-        text("path", &path, out);
+        line.text("path", &path);
     }
-    belongs_to(missing, out);
-    out.extend(b"}\n");
+    end(missing, line);
 }
 
 /// Appends the line of a missing LFS object of `size` bytes.
 fn lfs_object(missing: &Missing, size: u64, out: &mut Buffer) {
-    out.extend(b"{\"kind\":\"lfs\"");
-    id("oid", &missing.id, out);
-    out.extend(b",\"size\":");
-    json::number::<10>(size, 1, out);
+    let mut line = begin("lfs", out);
+    line.id("oid", missing.id.as_slice());
+    line.number("size", size);
     if let Some(path) = missing.path() {
-        text("path", &path, out);
+        line.text("path", &path);
     }
-    belongs_to(missing, out);
-    out.extend(b"}\n");
+    end(missing, line);
 }
 
 /// Appends the line of a missing submodule.
 fn submodule(missing: &Missing, path: &BString, name: Option<&BString>, out: &mut Buffer) {
-    out.extend(b"{\"kind\":\"submodule\"");
-    text("path", &missing.path().unwrap_or_else(|| path.clone()), out);
+    let mut line = begin("submodule", out);
+    line.text("path", &missing.path().unwrap_or_else(|| path.clone()));
     if let Some(name) = name {
-        text("name", name, out);
+        line.text("name", name);
     }
-    id("commit", &missing.id, out);
-    belongs_to(missing, out);
-    out.extend(b"}\n");
+    line.id("commit", missing.id.as_slice());
+    end(missing, line);
 }
 
-fn belongs_to(missing: &Missing, out: &mut Buffer) {
+fn begin<'a>(kind: &str, out: &'a mut Buffer) -> ObjectLine<'a> {
+    let mut line = ObjectLine::new(out);
+    line.word("kind", kind);
+    line
+}
+
+/// Ends a line with the submodule that it belongs to.
+fn end(missing: &Missing, mut line: ObjectLine<'_>) {
     if !missing.submodule.is_empty() {
-        text("submodule", &missing.submodule, out);
+        line.text("submodule", &missing.submodule);
     }
-}
-
-fn text(name: &str, value: &[u8], out: &mut Buffer) {
-    out.extend(b",");
-    json::field(name, value, out);
-}
-
-fn word(name: &str, value: &str, out: &mut Buffer) {
-    text(name, value.as_bytes(), out);
-}
-
-fn id(name: &str, id: &ObjectId, out: &mut Buffer) {
-    word(name, &id.to_hex().to_string(), out);
+    line.end();
 }

@@ -16,7 +16,7 @@ use crate::{
     },
     git::{
         objects::{Failure, reader::Reader, wanted::Role},
-        tree::{ABSENT, Mode, entry::find},
+        tree::{Mode, entry::find},
     },
 };
 
@@ -160,7 +160,7 @@ impl<'a> Resolver<'a> {
                 self.reader
                     .note_missing(&id, || Role::File(BString::default()));
             }
-            Ok(None) => return Err(unread(id, ABSENT.into())),
+            Ok(None) => return Err(unread(id, Failure::Absent)),
             Err(failure) => return Err(unread(id, failure)),
         }
         if target.starts_with(b"/") {
