@@ -54,7 +54,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let git_sluice = binary::at_or_built(args.binary.as_deref())?;
     let repository = args.repo.canonicalize()?;
     if let Some(count) = args.pairs {
-        return pairs::run(&git_sluice, &repository, count);
+        let formats = FORMATS.map(|(format, _)| format);
+        return pairs::run(&git_sluice, &repository, count, &formats);
     }
     print!("{}", header(&git_sluice, args.rounds)?);
     println!(
@@ -122,7 +123,7 @@ impl Trial<'_> {
         let outputs = [0, 1, 2].map(|number| place.path().join(number.to_string()));
         for round in 0..=self.rounds {
             for (number, command) in contenders.iter_mut().enumerate() {
-                copy(&kept, &cache)?;
+                scratch::copy(&kept, &cache)?;
                 let output = (round == 0).then_some(&*outputs[number]);
                 let time = timed(command, output)?;
                 if round > 0 {
@@ -191,10 +192,4 @@ fn timed(command: &mut Command, output: Option<&Path>) -> Result<f64> {
     let status = command.status().with_context(|| format!("{command:?}"))?;
     ensure!(status.success(), "{command:?} failed: {status}");
     Ok(started.elapsed().as_secs_f64() * 1e3)
-}
-
-/// Makes `cache` a copy of `kept`.
-fn copy(kept: &Path, cache: &Path) -> Result<()> {
-    let _ = fs::remove_dir_all(cache);
-    process::quiet(Command::new("cp").arg("-a").arg(kept).arg(cache)).map(drop)
 }

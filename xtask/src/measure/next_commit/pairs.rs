@@ -7,7 +7,6 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use serde_json::Value;
 
-use super::{FORMATS, copy};
 use crate::{process, scratch};
 
 /// Options with which archives are made from earlier ones.
@@ -28,7 +27,12 @@ const CONVERTED: &[&str] = &["--worktree-attributes"];
 const ATTRIBUTES: &str = "*.md text eol=crlf\n*.rs ident\n*.toml export-subst\n";
 
 /// Prints how many pairs of the newest `count` first parents of the repository were archived. Fails at the first difference.
-pub(super) fn run(git_sluice: &Path, repository: &Path, count: u32) -> Result<()> {
+pub(super) fn run(
+    git_sluice: &Path,
+    repository: &Path,
+    count: u32,
+    formats: &[&str],
+) -> Result<()> {
     let place = scratch::directory()?;
     let clone = place.path().join("clone");
     let mut git = Command::new("git");
@@ -38,7 +42,7 @@ pub(super) fn run(git_sluice: &Path, repository: &Path, count: u32) -> Result<()
     git.args(["log", "--first-parent", "--format=%H", &format!("-{count}")]);
     let commits = process::text(git.current_dir(&clone))?;
     let commits: Vec<&str> = commits.lines().collect();
-    for (format, _) in FORMATS {
+    for &format in formats {
         for options in OPTIONS {
             // The profile has placeholders, for which a zip has no place.
             if format == "zip" && options == PROFILE {
@@ -87,7 +91,7 @@ impl Trial<'_> {
                 if earlier == commit {
                     continue;
                 }
-                copy(&kept(earlier), &cache)?;
+                scratch::copy(&kept(earlier), &cache)?;
                 let mut command = self.shared(commit, &cache);
                 let bytes = process::quiet(command.arg("--summary").arg(&summary))?;
                 ensure!(bytes == *expected, "{commit} from {earlier}: {command:?}");
