@@ -175,7 +175,7 @@ pub(super) fn comment(content: &Content) -> Option<String> {
 /// The tar with `content`, before any compression.
 pub(super) fn tar(content: &Content) -> Tar {
     Tar {
-        mtime: content.archived().treeish.time,
+        mtime: content.mtime,
         umask: match content.umask {
             Umask::Bits(bits) => bits,
             Umask::User => output::umask(),

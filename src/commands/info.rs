@@ -75,7 +75,7 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         subject: request.content.subject(),
         file_name: file_name(&request.content),
         media_type: request.content.format.row().media_type,
-        time: request.content.archived().treeish.time,
+        time: request.content.mtime,
         filters: None,
         filters_reason: None,
         etag: None,

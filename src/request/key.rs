@@ -133,6 +133,7 @@ impl KeyInputs<'_> {
             filters: _,
             pax_notes,
             extras,
+            mtime,
             times,
             umask,
         } = &mut *self.content;
@@ -153,7 +154,7 @@ impl KeyInputs<'_> {
         add_stored((*umask, *pax_notes, archived.big_file), &mut encoder);
         if covered == Covered::Archive {
             add_treeish(archived.treeish, &mut encoder);
-            encoder.number("time", archived.treeish.time);
+            encoder.number("time", *mtime);
             if let Some(delta) = delta.as_deref() {
                 self.view.add_delta(delta, &mut encoder);
             }

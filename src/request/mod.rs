@@ -96,7 +96,9 @@ pub struct Content {
     pub filters: Option<String>,
     /// The files after those of the tree.
     pub extras: Arc<[Extra]>,
-    /// The archive's time as zip tells it.
+    /// The time of all entries, in seconds since 1970.
+    pub mtime: u64,
+    /// This time as zip tells it.
     pub times: Times,
     /// Permission bits that are withheld.
     pub umask: Umask,

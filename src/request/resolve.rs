@@ -358,7 +358,8 @@ impl<'a> Inputs<'a> {
         let naming = repositories[0].tree.view.naming.clone();
         // It has found objects already, and knows of those that the system refused.
         repositories[0].tree.reader = reader;
-        let times = times(format, treeish.time, self.environment.is_stable)?;
+        let mtime = self.mtime(&treeish)?;
+        let times = times(format, mtime, self.environment.is_stable)?;
         let directory = self.environment.directory();
         let extras = args.content.extras.iter();
         let extras = extras.map(|extra| planned(extra, directory, below));
@@ -374,6 +375,7 @@ impl<'a> Inputs<'a> {
             pax_notes: args.filters.pax_notes,
             filters: None,
             extras: extras.collect(),
+            mtime,
             times,
             umask: args
                 .content
@@ -441,15 +443,24 @@ impl<'a> Inputs<'a> {
             treeish.reference = treeish::known_reference(full_name);
         }
         filters.warn_of_pointers(name, &treeish, diagnostics);
-        match &self.args.content.mtime {
-            Some(time) if self.environment.is_stable => treeish.time = date::fixed_mtime(time)?,
-            Some(time) => treeish.time = date::mtime(time)?,
-            None if self.environment.is_stable && treeish.commit.is_none() => {
-                treeish.time = clock::of_tree(self.environment.source_date_epoch.as_deref())?;
-            }
-            None => {}
-        }
         Ok(treeish)
+    }
+
+    /// The time of the entries of an archive of `treeish`.
+    fn mtime(self, treeish: &Treeish) -> Result<u64> {
+        let Environment {
+            is_stable,
+            ref source_date_epoch,
+            ..
+        } = *self.environment;
+        match &self.args.content.mtime {
+            Some(time) if is_stable => date::fixed_mtime(time),
+            Some(time) => date::mtime(time),
+            None if is_stable && treeish.commit.is_none() => {
+                clock::of_tree(source_date_epoch.as_deref())
+            }
+            None => Ok(treeish.time),
+        }
     }
 
     /// Refuses a `--relative` that is no directory of the `tree`, unless that is for somebody who may not know.

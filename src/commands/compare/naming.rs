@@ -82,7 +82,7 @@ impl SameFiles<'_> {
             Umask::User => " -c tar.umask=user".to_owned(),
         };
         let commit_time = request.content.archived().treeish.commit_time();
-        let time = request.content.archived().treeish.time;
+        let time = request.content.mtime;
         let mtime = if commit_time == Some(time) {
             String::new()
         } else {
@@ -100,7 +100,7 @@ impl SameFiles<'_> {
     fn name_tar(&mut self) -> Result<Naming> {
         let tar = &self.contents.tar;
         if let (Some(time), false) = (tar.time, tar.has_other_times) {
-            self.request.content.repositories[0].treeish.time = time;
+            self.request.content.mtime = time;
         }
         if let Some(bits) = tar.umask() {
             self.request.content.umask = Umask::Bits(bits);

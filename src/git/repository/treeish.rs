@@ -54,9 +54,9 @@ impl Treeish {
         self.commit.unwrap_or(self.tree)
     }
 
-    /// The time of the commit, if there is one, in seconds since 1970. Unlike `time`, no option changes it.
+    /// The time of the commit, if there is one, in seconds since 1970.
     pub fn commit_time(&self) -> Option<u64> {
-        self.commit.map(|_| commit_time(&self.content))
+        self.commit.map(|_| self.time)
     }
 }
 
