@@ -9,22 +9,20 @@ use serde_json::Value;
 
 use crate::{process, scratch};
 
-/// Options with which archives are made from earlier ones.
-const OPTIONS: [&[&str]; 8] = [
-    &[],
-    &["-j1"],
-    &["-j2"],
-    &["--memory=16m"],
-    &["--max-size=2k"],
-    PROFILE,
-    &["--submodules=recurse"],
-    CONVERTED,
+/// Options, and attributes, with which archives are made from earlier ones.
+const CASES: [(&[&str], &str); 8] = [
+    (&[], ""),
+    (&[], CONVERTING),
+    (&["-j1"], ""),
+    (&["-j2"], ""),
+    (&["--memory=16m"], ""),
+    (&["--max-size=2k"], ""),
+    (PROFILE, ""),
+    (&["--submodules=recurse"], ""),
 ];
 
 const PROFILE: &[&str] = &["--profile=zoekt"];
-/// With attributes that convert files.
-const CONVERTED: &[&str] = &["--worktree-attributes"];
-const ATTRIBUTES: &str = "*.md text eol=crlf\n*.rs ident\n*.toml export-subst\n";
+const CONVERTING: &str = "*.md text eol=crlf\n*.rs ident\n*.toml export-subst\n";
 
 /// Prints how many pairs of the newest `count` first parents of the repository were archived. Fails at the first difference.
 pub(super) fn run(
@@ -43,13 +41,12 @@ pub(super) fn run(
     let commits = process::text(git.current_dir(&clone))?;
     let commits: Vec<&str> = commits.lines().collect();
     for &format in formats {
-        for options in OPTIONS {
+        for (options, attributes) in CASES {
             // The profile has placeholders, for which a zip has no place.
             if format == "zip" && options == PROFILE {
                 continue;
             }
-            let attributes = if options == CONVERTED { ATTRIBUTES } else { "" };
-            fs::write(clone.join(".gitattributes"), attributes)?;
+            fs::write(clone.join(".git/info/attributes"), attributes)?;
             let trial = Trial {
                 git_sluice,
                 clone: &clone,
@@ -59,8 +56,13 @@ pub(super) fn run(
             let copied = trial.all(&commits, place.path())?;
             let pairs = commits.len() * (commits.len() - 1);
             println!(
-                "--format={format} {}: {pairs} pairs equal, {copied} with files of the earlier archive",
-                options.join(" ")
+                "--format={format} {}{}: {pairs} pairs equal, {copied} with files of the earlier archive",
+                options.join(" "),
+                if attributes.is_empty() {
+                    ""
+                } else {
+                    "(converted)"
+                },
             );
         }
     }
@@ -103,13 +105,13 @@ impl Trial<'_> {
 
     /// The archive without a cache: git's if git knows the options.
     fn plain(&self, commit: &str) -> Command {
-        let of_git = self.options.is_empty() || self.options == CONVERTED;
-        let mut command = Command::new(if of_git {
-            Path::new("git")
+        let mut command = if self.options.is_empty() {
+            let mut git = Command::new("git");
+            git.arg("archive");
+            git
         } else {
-            self.git_sluice
-        });
-        command.args(of_git.then_some("archive"));
+            Command::new(self.git_sluice)
+        };
         self.complete(&mut command, commit);
         command
     }
