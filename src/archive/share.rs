@@ -121,13 +121,14 @@ fn produce(request: Request, outputs: ArchiveOutputs<'_>, stats: &mut RunStats) 
     Ok(donor::join(stats.summary.counts.to_notes(), &index))
 }
 
-/// Whether archives of `content` store files as they are, so that they can be copied. Rules by content have to see it.
+/// Whether archives of `content` store files as they are, so that they can be copied. A rule by content has seen the file when the
+/// first archive of the family kept it.
 fn is_copied(content: &Content) -> bool {
     let is_plain = matches!(
         content.format,
         Format::Tar | Format::Filtered(_) | Format::Zip(_)
     );
-    is_plain && content.delta.is_none() && content.blob_policy.policy.binary.is_none()
+    is_plain && content.delta.is_none()
 }
 
 /// The archive of the `family` that was completed last, if `request` can copy from it.

@@ -46,6 +46,8 @@ fn every_archive_after_every_other_has_its_bytes() {
         "--format=zip -1 -j2",
         "--format=tar --prefix=p/ -j1 --memory=1m",
         "--format=zip --max-size=1k --large=empty --exclude=d/e/",
+        "--format=zip --binary=omit",
+        "--format=tar --profile=zoekt --missing=fetch",
     ] {
         let archive = |id: &str| repo.sluice(format!("{options} {id}").split(' ')).success();
         let expected: Vec<_> = ids.iter().map(|id| archive(id)).collect();
