@@ -57,7 +57,7 @@ impl Batch {
                     status = text.replace("status ", "").parse()?;
                 }
                 Some((4, lines)) => manifest.write_all(lines)?,
-                _ => return Err("a band that nobody asked for".into()),
+                _ => return Err("an unexpected band".into()),
             }
         }
         Ok(status)

@@ -32,7 +32,7 @@ fn main() -> Result<ExitCode> {
         let ask = |words: &[&str]| write(&session, repository, &[words, &[revision]].concat());
         let mut answer = ask(&base)?;
         let status = answer.as_ref().err().map(Failure::status);
-        // The whole in place of the changes.
+        // A full archive instead of the changes.
         if matches!(status, Some(NO_BASE | TOO_MANY_CHANGES)) {
             answer = ask(&[])?;
         }

@@ -85,7 +85,7 @@
 //! * Every queue and cache has a limit in bytes, and an object above the limit is streamed. The walk returns mapped pages of
 //!   packs to the system as it moves on. The memory limit does not count the following, which have limits of their own or that
 //!   of their object: the innermost tree and large ones above it, an attribute file while it is read (100 MiB), the attribute
-//!   lines in force (256 MiB), the delta chains of a window, and a few hundred bytes for every level of directories.
+//!   lines that apply (256 MiB), the delta chains of a window, and a few hundred bytes for every level of directories.
 //! * An attribute file or a configuration file that exists but cannot be read ends the run, because it could keep files back.
 //! * Nothing that a repository claims is believed beyond the bytes that back it: no panic, no endless loop, no entry that
 //!   leaves the directory it is extracted to.

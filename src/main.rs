@@ -83,7 +83,7 @@ fn keep_released_memory() {
     let mut block: Vec<u8> = Vec::new();
     // Under a limit of memory there may be no room: then nothing is kept.
     let _ = block.try_reserve_exact(LARGEST_KEPT_BLOCK);
-    // Or the compiler would leave out an allocation that nobody uses.
+    // Or the compiler would leave out an unused allocation.
     std::hint::black_box(&block);
 }
 
@@ -199,7 +199,7 @@ fn caller() -> Option<stand_in::Caller> {
 
 fn this_program() -> Result<PathBuf> {
     std::env::current_exe()
-        .map_err(|error| Error::fatal("cannot tell where this program is").caused_by(error))
+        .map_err(|error| Error::fatal("cannot find the path of this program").caused_by(error))
 }
 
 /// The packets of a server are for a program: a terminal shows them as noise, and waits for requests in silence.
@@ -243,7 +243,7 @@ fn leave_standard_streams() -> io::Result<()> {
 
 fn current_directory() -> Result<PathBuf> {
     std::env::current_dir()
-        .map_err(|error| Error::fatal("cannot tell the current directory").caused_by(error))
+        .map_err(|error| Error::fatal("cannot find the current directory").caused_by(error))
 }
 
 fn environment() -> Result<Environment> {

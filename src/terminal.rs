@@ -35,7 +35,7 @@ fn columns() -> Option<usize> {
 fn claim() -> io::Result<File> {
     let name = ttyname(io::stderr(), Vec::new())?;
     let terminal = File::open(Path::new(OsStr::from_bytes(name.as_bytes())))?;
-    // A lock that cannot be had for another reason keeps nobody from drawing.
+    // If locking fails for another reason, drawing continues.
     terminal.try_lock()?;
     Ok(terminal)
 }

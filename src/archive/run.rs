@@ -26,7 +26,9 @@ use crate::{
     git::tree::Mode,
     output::{
         RecordWriter,
-        report::{Console, Manifest, ManifestChange, Meter, Seconds, Status, Summary, gone},
+        report::{
+            Console, Manifest, ManifestChange, Meter, Seconds, Status, Summary, write_deletion,
+        },
     },
     plan::{
         Window,
@@ -257,7 +259,7 @@ pub fn list_deletions(
             status: deletion.status,
             old: Some((deletion.mode.bits(), id)),
         };
-        gone(&deletion.name, change, &mut lines);
+        write_deletion(&deletion.name, change, &mut lines);
         if lines.len() >= LINES_LEN {
             write(&lines)?;
             lines.clear();

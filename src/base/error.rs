@@ -14,6 +14,9 @@ use gix::bstr::{BStr, BString};
 /// The longest line that git writes, without its end.
 const MAX_LINE: usize = 4095;
 
+/// The hint of an error that only a delta has.
+pub const FULL_ARCHIVE: &str = "leave out --base to get a full archive";
+
 /// The result of an operation that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -56,7 +59,7 @@ pub enum ExitKind {
     DirectoryDiffers,
     /// An archive differs from a commit; exit status 1, nothing is printed.
     ArchiveDiffers,
-    /// A stand-in for git is not in force, and the caller asked; exit status 1, nothing is printed.
+    /// A stand-in for git is not used, and the caller asked; exit status 1, nothing is printed.
     NotInForce,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
@@ -109,7 +112,7 @@ impl Error {
             "more than {} changed since the base",
             counted(limit, "path")
         );
-        Self::new(ExitKind::TooManyChanges, message).hinted("ask for a full archive")
+        Self::new(ExitKind::TooManyChanges, message).hinted(FULL_ARCHIVE)
     }
 
     /// There is no file to send, and the caller asked for this status; status 4.
@@ -133,7 +136,7 @@ impl Error {
 
     /// No byte of an archive of `len` bytes is in the range that is asked for; status 8.
     pub fn not_satisfiable(len: u64) -> Self {
-        let message = format!("the range is behind the archive, which has {len} bytes");
+        let message = format!("the range starts after the end of the archive ({len} bytes)");
         Self::new(ExitKind::NotSatisfiable, message)
     }
 
@@ -178,9 +181,9 @@ impl Error {
         Self::new(ExitKind::ArchiveDiffers, "the archive differs")
     }
 
-    /// A stand-in for git is not in force; status 1.
+    /// A stand-in for git is not used; status 1.
     pub fn not_in_force() -> Self {
-        Self::new(ExitKind::NotInForce, "git-sluice is not in force")
+        Self::new(ExitKind::NotInForce, "git-sluice is not used")
     }
 
     /// A failed write to the destination.
@@ -466,13 +469,13 @@ mod tests {
             error.lines(),
             b"error: ?\nfatal: pathspec 'a\xff?[2J' did not match '??\t\n{}'\nhint: look?\n"
         );
-        let cause = Error::fatal(format_bytes("no '{}'", &[b"\xfe"])).caused_by("it is gone");
+        let cause = Error::fatal(format_bytes("no '{}'", &[b"\xfe"])).caused_by("it is lost");
         let error = Error::fatal("failed")
             .caused_by(cause.without_label())
             .hinted(format_bytes("look at {}", &[b"\xfd\x1b"]));
         assert_eq!(
             error.lines(),
-            b"fatal: failed\ncaused by: no '\xfe': it is gone\nhint: look at \xfd?\n"
+            b"fatal: failed\ncaused by: no '\xfe': it is lost\nhint: look at \xfd?\n"
         );
         let mut line = Vec::new();
         push_line(&mut line, "fatal: ", &[b'x'; 5000]);

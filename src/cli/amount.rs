@@ -77,7 +77,7 @@ pub(super) fn part(text: &str) -> Result<f64, String> {
     };
     let part = number.trim().parse::<f64>().map(|number| number / whole);
     let part = part.ok().filter(|part| (0.0..=1.0).contains(part));
-    part.ok_or_else(|| "not a part, such as 0.25 or 25%".to_owned())
+    part.ok_or_else(|| "not a fraction, such as 0.25 or 25%".to_owned())
 }
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
         for text in ["2", "-1%", "x", "", "NaN"] {
             assert_eq!(
                 part(text),
-                Err("not a part, such as 0.25 or 25%".to_owned()),
+                Err("not a fraction, such as 0.25 or 25%".to_owned()),
                 "{text}"
             );
         }

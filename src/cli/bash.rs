@@ -1,4 +1,4 @@
-//! Completions for bash: for the program, and for `git sluice` behind git's own completion.
+//! Completions for bash: for the program, and for `git sluice` after git's own completion.
 //!
 //! Candidates are never words for `compgen -W`, which would run a command in the name of a ref.
 

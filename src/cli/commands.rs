@@ -645,7 +645,7 @@ pub struct StandIn {
     #[arg(value_name = "directory", required = true)]
     pub directory: PathBuf,
 
-    /// Report what is in force, and write nothing
+    /// Report what is used, and write nothing
     ///
     /// Run this as the user, in the environment and in a repository of the program that should use the stand-in. The report says
     /// which program writes archives and serves them, and which cache, log and configuration are used. The exit status is 1 if

@@ -1,6 +1,6 @@
 //! Files that come from the command line: `--add-file`, `--add-directory` and `--add-virtual-file`.
 //!
-//! Only what the words say; nobody opens a file here.
+//! Only the words are read; no file is opened here.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
@@ -55,7 +55,7 @@ impl Extra {
         }
     }
 
-    /// The same while `prefix` is in force.
+    /// The same file below `prefix`.
     pub(super) fn below(self, prefix: &OsStr) -> Self {
         Self {
             name: [prefix.as_bytes(), &self.name].concat().into(),

@@ -1,4 +1,4 @@
-//! Completions for fish: for the program, and for `git sluice` behind fish's own completion of git.
+//! Completions for fish: for the program, and for `git sluice` after fish's own completion of git.
 //!
 //! Own code, because the generator of clap knows no command whose name may be left out.
 

@@ -377,7 +377,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// A long name behind a single dash is a slip.
+    /// A long name after a single dash is a slip.
     fn refuse_single_dash(&self, typed: &[u8]) -> Result<()> {
         let abbreviates = |option: &Opt| option.name.as_bytes().starts_with(typed);
         let is_slip = typed.starts_with(b"no-") || self.options.iter().any(abbreviates);

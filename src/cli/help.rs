@@ -178,7 +178,7 @@ fn groups(definition: &Command) -> String {
     }
 }
 
-/// `words` behind `start`, in lines of at most [`WIDTH`] columns that begin at the same column.
+/// `words` after `start`, in lines of at most [`WIDTH`] columns that begin at the same column.
 fn wrapped(start: &str, words: &[String]) -> String {
     let indent = " ".repeat(start.len());
     let mut text = String::new();

@@ -266,10 +266,10 @@ impl ArchiveWords<'_> {
         }
     }
 
-    /// The words for `git archive`, without options of git-sluice that change no byte. The other ones stay, so that git
-    /// refuses them and writes no archive that differs from the request.
+    /// The words for `git archive`, without options of git-sluice that change no byte. Refuses the others, because git writes
+    /// an archive that differs from the request.
     pub fn for_git(self) -> Result<Vec<OsString>, CliError> {
-        let own = self.table.options.iter().filter(|it| it.is_harmless);
+        let own = self.table.options.iter().filter(|it| !it.of_git);
         let own: Vec<Opt> = own.cloned().collect();
         let mut words = Vec::new();
         for (name, value) in [
@@ -281,8 +281,12 @@ impl ArchiveWords<'_> {
         }
         let speaker = Speaker::Command(CommandName::Archive);
         for item in Scanner::of_some(&own, speaker, self.rest) {
-            if let Item::Operand(word) = item? {
-                words.push(word);
+            match item? {
+                Item::Operand(word) => words.push(word),
+                Item::Set(name, _) if !is_harmless(&own, name) => {
+                    return Err(not_for_remote(name).into());
+                }
+                _ => {}
             }
         }
         Ok(words)
@@ -312,6 +316,17 @@ impl ArchiveWords<'_> {
         given.taken.splice(0..0, self.taken);
         given.parse(command, speaker)
     }
+}
+
+/// Whether the option `name` of these `options` changes no byte of an archive.
+fn is_harmless(options: &[Opt], name: &str) -> bool {
+    options.iter().any(|it| it.name == name && it.is_harmless)
+}
+
+/// Refuses the option `name` of git-sluice for an archive that git writes.
+fn not_for_remote(name: &str) -> Error {
+    let refused = format!("options '--remote' and '--{name}' cannot be used together");
+    Error::usage(refused).caused_by("git writes the archive of another repository")
 }
 
 /// The options and operands that the words give.
@@ -360,14 +375,14 @@ impl ParsedOptions<'_> {
         self.options.iter().any(|(other, _)| *other == name)
     }
 
-    /// Adds files outside of the tree, below the prefix in force at this point.
+    /// Adds files outside of the tree, below the prefix that applies at this point.
     fn add(&mut self, found: Vec<Extra>) {
         let prefix = self.prefix().to_owned();
         let named = found.into_iter().map(|extra| extra.below(&prefix));
         self.extras.extend(named);
     }
 
-    /// The prefix in force at this point.
+    /// The prefix that applies at this point.
     fn prefix(&self) -> &OsStr {
         let prefix = self.options.iter().rfind(|(name, _)| *name == "prefix");
         let prefix = prefix.and_then(|(_, value)| value.as_deref());

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 /// The heading in help and manual.
-pub(super) const HEADING: &str = "Behind a server";
+pub(super) const HEADING: &str = "For HTTP servers";
 
 /// The condition of a request.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -24,7 +24,7 @@ pub struct Range {
     ///
     /// The form is that of the header Range. Files outside of the range are not read. If the archive ends before the first
     /// byte, git-sluice exits with status 8 and writes nothing. A range of a compressed archive needs --cache: the first
-    /// range creates the whole archive there.
+    /// range creates the entire archive there.
     #[arg(long, value_name = "range", value_parser = ByteRange::from_str, allow_hyphen_values = true,
           conflicts_with_all = ["manifest", "fail_if_empty"])]
     pub byte_range: Option<ByteRange>,

@@ -5,7 +5,7 @@ pub const STATUSES: [(u8, &str); 15] = [
     (0, "done"),
     (
         1,
-        "verify, compare: something differs; stand-in --check: not in force",
+        "verify, compare: something differs; stand-in --check: not used",
     ),
     (3, "--base: the base cannot be read, or has other filters"),
     (4, "--fail-if-empty: there is no regular file to send"),

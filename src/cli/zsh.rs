@@ -1,4 +1,4 @@
-//! Completions for zsh: for the program, and for `git sluice` behind zsh's own completion of git.
+//! Completions for zsh: for the program, and for `git sluice` after zsh's own completion of git.
 //!
 //! Own code, because the generator of clap takes a word for an operand where a command may be.
 

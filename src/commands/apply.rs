@@ -32,7 +32,7 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     Ok(applied.map_err(|error| explained(&options, error, &context))?)
 }
 
-/// Refuses a file in place of the directory.
+/// Refuses a file as the directory.
 fn refuse_file(options: &cli::Apply, directory: &WorkingDirectory) -> Result<()> {
     if !directory.file(&options.directory).path.is_file() {
         return Ok(());
@@ -174,6 +174,12 @@ fn is_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| !metadata.is_dir())
 }
 
+/// Whether `word` cannot mean a commit, because it ends like the name of an archive.
+fn is_named_like_archive(word: &[u8]) -> bool {
+    let mut ends = [".tar", ".gz", ".tgz", ".zst"].iter();
+    ends.any(|end| word.ends_with(end.as_bytes()))
+}
+
 /// Opens an archive. If there is none, the word may mean a commit or a channel.
 fn open_archive(file: &NamedFile, options: &cli::Apply) -> Result<File> {
     let is_missing = !file.path.exists();
@@ -181,7 +187,7 @@ fn open_archive(file: &NamedFile, options: &cli::Apply) -> Result<File> {
         let word = file.name.as_os_str().as_bytes();
         if !is_missing {
             error
-        } else if !word.contains(&b'/') {
+        } else if !word.contains(&b'/') && !is_named_like_archive(word) {
             let values = [word, options.directory.as_os_str().as_bytes()];
             error.hinted(format_bytes(
                 "to apply a commit: git sluice {} | git sluice apply {}",

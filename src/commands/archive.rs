@@ -92,7 +92,7 @@ fn list(options: &cli::Archive, formats: &Formats, mut destination: Destination)
     let names: String = formats.names().map(|name| format!("{name}\n")).collect();
     let written = destination.write_all(names.as_bytes());
     match written.map_err(|error| Error::write(&error)) {
-        // git has a list written with its program's last breath, where nobody looks whether it fits.
+        // git writes a list when its program exits, and does not check whether it fits.
         Err(error) if error.kind() != ExitKind::BrokenPipe => Ok(()),
         Err(error) => Err(error),
         Ok(()) => destination.complete(),
@@ -158,9 +158,9 @@ impl ArchiveCommand<'_> {
     ) -> Result<()> {
         if destination.is_terminal() {
             let refused = Error::fatal("an archive is not written to a terminal");
-            return Err(refused.hinted(
-                "name a file with -o, or send the archive on through a pipe; -o /dev/stdout writes it here",
-            ));
+            return Err(
+                refused.hinted("use a pipe or -o <file>; -o /dev/stdout forces the terminal")
+            );
         }
         let is_filtered = request.content.format.command().is_some();
         stats.summary.is_filtered = is_filtered;

@@ -229,9 +229,9 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What is wrong with the bucket `word` in place of a channel.
+/// The error of the bucket `word` that is given as a channel.
 pub(super) fn no_channel(word: &str) -> String {
-    format!("'{word}' is a bucket and names no channel")
+    format!("'{word}' is a bucket, and the channel is missing")
 }
 
 /// A repository, or why there is none, and its surroundings.

@@ -113,7 +113,7 @@ fn parted<T, R>(known: Result<T, R>) -> (Option<T>, Option<R>) {
     }
 }
 
-/// The last part of the prefix, or `archive`, with the name of the format behind it.
+/// The last part of the prefix, or `archive`, with the name of the format after it.
 fn file_name(content: &Content) -> String {
     let prefix = content.archived().tree.view.naming.prefix.to_string();
     let last = prefix.trim_end_matches('/').rsplit('/').next();

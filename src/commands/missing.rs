@@ -83,15 +83,15 @@ fn part(
     diagnostics: &mut dyn Write,
 ) -> Result<(Option<Subject>, Vec<Missing>)> {
     let before = wanted.misses();
-    let mut told = Vec::new();
-    let request = incomplete.resolve(wanted, &mut told);
+    let mut warnings = Vec::new();
+    let request = incomplete.resolve(wanted, &mut warnings);
     if request.is_err() && wanted.misses() > before {
-        // The list says why. But objects may lie where the system lets nobody look.
+        // The list says why. But objects may be unreadable for this user.
         let missing = wanted.take();
         let refusal = incomplete.refusal(&missing);
         return refusal.map_or(Ok((None, missing)), Err);
     }
-    let _ = diagnostics.write_all(&told);
+    let _ = diagnostics.write_all(&warnings);
     let request = request?;
     let subject = request.content.subject();
     match survey(request, wanted)? {

@@ -93,10 +93,8 @@ fn refuse_alone(word: &str) -> Result<()> {
     if word.contains('/') {
         Ok(())
     } else {
-        Err(
-            Error::fatal(format!("'{word}' names a channel and no bucket"))
-                .hinted(format!("git sluice publish <bucket>/{word} <commit>")),
-        )
+        Err(Error::fatal(format!("'{word}' has no bucket part"))
+            .hinted(format!("git sluice publish <bucket>/{word} <commit>")))
     }
 }
 
@@ -199,7 +197,7 @@ impl ArchiveMaker for Archives<'_> {
     fn standing(&self, newest: &PublishedCommit, others: &[&str]) -> Result<History> {
         let has_newest = self.has(&newest.commit);
         if has_newest && self.leads(&self.target.commit, &newest.commit)? {
-            return Ok(History::Behind);
+            return Ok(History::Older);
         }
         // A shallow clone does not know all ancestors. One of an older commit does not have the newer one.
         let is_shallow = self.repository.is_shallow();
@@ -207,7 +205,7 @@ impl ArchiveMaker for Archives<'_> {
             return Ok(History::Foreign);
         }
         Ok(if !has_newest && newest.time > self.target.time {
-            History::Behind
+            History::Older
         } else {
             History::Ahead
         })

@@ -128,15 +128,15 @@ impl Doublestar {
     /// Reach the token after the star or pair of stars at `at`. True if that is the end and any components
     /// may follow.
     fn star(&self, at: usize, here: u8, now: &mut [u8]) -> bool {
-        let mut behind = past(&self.tokens, at + 1);
+        let mut after = past(&self.tokens, at + 1);
         let mut single = true;
-        if let Some(PatternToken::Star) = self.tokens.get(behind) {
-            behind = past(&self.tokens, behind + 1);
+        if let Some(PatternToken::Star) = self.tokens.get(after) {
+            after = past(&self.tokens, after + 1);
             if here & START != 0 {
-                match self.tokens.get(behind) {
+                match self.tokens.get(after) {
                     None => return true,
                     Some(PatternToken::Slash) => {
-                        now[behind + 1] |= BY_COMPONENTS | START;
+                        now[after + 1] |= BY_COMPONENTS | START;
                         single = here & INSIDE != 0;
                     }
                     Some(_) => {}
@@ -144,7 +144,7 @@ impl Doublestar {
             }
         }
         if single {
-            now[behind] |= BY_STAR | INSIDE;
+            now[after] |= BY_STAR | INSIDE;
         }
         false
     }
@@ -261,12 +261,12 @@ impl<'a> Parser<'a> {
         let Some(Braces { open, leaves }) = self.braces.pop() else {
             return;
         };
-        let behind = self.tokens.len();
+        let after = self.tokens.len();
         for &leave in &leaves {
-            self.tokens[leave] = PatternToken::Leave(behind);
+            self.tokens[leave] = PatternToken::Leave(after);
         }
         let in_front = std::iter::once(open).chain(leaves);
-        let starts = in_front.map(|at| at + 1).filter(|&start| start < behind);
+        let starts = in_front.map(|at| at + 1).filter(|&start| start < after);
         self.tokens[open] = PatternToken::Open(starts.collect());
     }
 

@@ -161,7 +161,7 @@ impl GlobSearch<'_> {
     }
 }
 
-/// The text behind the last dot.
+/// The text after the last dot.
 fn extension(text: &[u8]) -> Option<&[u8]> {
     text.rfind_byte(b'.').map(|dot| &text[dot + 1..])
 }

@@ -284,7 +284,7 @@ impl Environment {
             location: GitLocation {
                 directory: self.directory().clone(),
                 git_dir: Some(git_dir.clone()),
-                // git refuses a git directory whose work tree is gone.
+                // git refuses a git directory whose work tree is missing.
                 work_tree: Some(git_dir.clone()),
                 variables: self.location.variables.clone(),
             },

@@ -303,7 +303,7 @@ pub fn is_ancestor(location: &GitLocation, ancestor: &str, commit: &str) -> Resu
 }
 
 /// Whether a promisor remote has promised the missing object `id`: git looks for an object that names this one, once a
-/// fetch has failed. No protocol is allowed for that fetch, so it asks nobody.
+/// fetch has failed. No protocol is allowed for that fetch, so it asks no server.
 pub fn is_promised(location: &GitLocation, id: &ObjectId) -> bool {
     let id = id.to_string();
     let mut git = location.git(&["cat-file", "-e", &id].map(OsStr::new));

@@ -248,15 +248,15 @@ mod tests {
     fn a_file_that_is_removed_is_not_renamed() {
         let directory = temporary::directory();
         let path = directory.path().join("file");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let watch = |unfinished| {
-            tell.send(unfinished).expect("somebody listens");
+            sender.send(unfinished).expect("somebody listens");
             Ok(())
         };
         let mut destination =
             Destination::create(&WorkingDirectory::Current.file(&path), watch).expect("a file");
         destination.write_all(b"content").expect("written");
-        let unfinished = told.recv().expect("it was told");
+        let unfinished = receiver.recv().expect("it was sent");
         let removed = unfinished.remove();
         thread::scope(|scope| {
             let completed = scope.spawn(|| destination.complete().is_ok());
@@ -282,9 +282,9 @@ mod tests {
     fn a_file_that_is_complete_is_not_removed() {
         let directory = temporary::directory();
         let path = directory.path().join("file");
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let watch = |unfinished| {
-            tell.send(unfinished).expect("somebody listens");
+            sender.send(unfinished).expect("somebody listens");
             Ok(())
         };
         let destination =
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(letters.map(str::len), Some(6), "{temporary:?}");
         destination.complete().expect("renamed");
         fs::write(&temporary, "of another").expect("written");
-        drop(told.recv().expect("it was told").remove());
+        drop(receiver.recv().expect("it was sent").remove());
         assert!(path.exists() && temporary.exists());
     }
 }

@@ -44,7 +44,7 @@ pub enum Destination {
     Replacing(Replacement),
     /// A part of a stream that other things share.
     Stream(Box<dyn Write + Send>),
-    /// The destination behind a pipe.
+    /// The destination at the end of a pipe.
     Relayed(Relay),
 }
 

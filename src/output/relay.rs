@@ -47,7 +47,7 @@ impl Relay {
 }
 
 impl Drop for Relay {
-    /// Nothing must come behind the end of the run, however the run ended.
+    /// Nothing must follow the end of the run, however the run ended.
     fn drop(&mut self) {
         let _ = self.finish();
     }

@@ -75,7 +75,7 @@ impl ReadAhead {
         let stop = Arc::new(AtomicBool::new(false));
         let known = Arc::default();
         let mut walk = LevelWalk {
-            // What this thread misses, nobody has to fetch.
+            // Nothing that this thread misses has to be fetched.
             reader: reader.clone().failing_on_missing(),
             pathspecs,
             stop: Arc::clone(&stop),
@@ -154,7 +154,7 @@ impl LevelWalk {
         }
     }
 
-    /// Whether nobody waits for the trees any longer, or too many are known.
+    /// Whether no thread waits for the trees any longer, or too many are known.
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.known_bytes > self.max_bytes
     }

@@ -162,7 +162,7 @@ impl Pool {
         })
     }
 
-    /// Release pack pages behind the walk, so that resident memory does not grow with the packs.
+    /// Release the pack pages that the walk has left, so that resident memory does not grow with the packs.
     fn release(&mut self, jobs: &[Job]) {
         self.unreleased += jobs.iter().map(|job| job.output).sum::<u64>();
         if self.unreleased > RELEASE_BYTES

@@ -53,7 +53,7 @@ impl Outer {
         self.submodule.is_some()
     }
 
-    /// The submodule whose entry was appended last, if its contents are to follow. Told once.
+    /// The submodule whose entry was appended last, if its contents are to follow. Returned once.
     pub(super) fn take_submodule(&mut self) -> Option<StoreId> {
         self.submodule.take()
     }

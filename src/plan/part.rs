@@ -1,6 +1,6 @@
 //! The part of a plan between two entries.
 //!
-//! Entries before the part are walked over, and their blobs are not located. Nothing behind the part is planned. Windows
+//! Entries before the part are walked over, and their blobs are not located. Nothing after the part is planned. Windows
 //! of the part that were planned before are taken as they are.
 
 use std::collections::VecDeque;
@@ -93,7 +93,7 @@ impl Source for EntryRange {
     }
 
     fn fork(&mut self) -> Option<Self> {
-        // Nobody knows the numbers of later entries before the earlier ones are planned.
+        // No thread knows the numbers of later entries before the earlier ones are planned.
         if self.left != Entries::default() {
             return None;
         }

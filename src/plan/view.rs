@@ -268,7 +268,7 @@ impl View {
         binary.is_some_and(|binary| binary.remedy == Fallback::Omit)
     }
 
-    /// Whether the attribute files in force may set `export-subst` below the directory entered last.
+    /// Whether the attribute files that apply may set `export-subst` below the directory entered last.
     pub fn may_substitute(&self) -> bool {
         // A copy may have its attributes from elsewhere.
         self.selection.copied.is_some() || self.selection.attributes.may_substitute()

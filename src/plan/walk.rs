@@ -63,7 +63,7 @@ impl Walk {
         }
     }
 
-    /// The submodule whose entry was appended last, if its content is to follow. Told once.
+    /// The submodule whose entry was appended last, if its content is to follow. Returned once.
     pub fn submodule(&mut self) -> Option<StoreId> {
         match self.pending {
             // The entry is appended after the directories above.

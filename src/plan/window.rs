@@ -80,7 +80,7 @@ impl Job {
 
 /// The measures of a job before its window is cut.
 struct Cut {
-    /// The index behind the job's last entry.
+    /// The index after the job's last entry.
     end: usize,
     output: u64,
     names: u64,

@@ -6,7 +6,7 @@ use gix::{ObjectId, bstr::BStr};
 
 use super::archived::ArchivedRepository;
 use crate::{
-    base::error::{Error, Result, format_bytes},
+    base::error::{Error, FULL_ARCHIVE, Result, format_bytes},
     cache::Key,
     cli::{self, Delta as Args, Profile, word},
     git::{objects::reader::Reader, repository::Repository},
@@ -75,7 +75,7 @@ impl RepositoryChanges {
         }
         Ok(Self {
             counts: all,
-            deletions: Arc::new(self.deletions.behind(deletions)),
+            deletions: Arc::new(self.deletions.after(deletions)),
             ..self
         })
     }
@@ -98,13 +98,13 @@ pub(super) fn unavailable(repository: &Repository, name: &BStr, error: Error) ->
     let is_shallow = repository.is_shallow();
     let hint = if is_shallow && is_id {
         format_bytes(
-            "ask for a full archive, or 'git fetch --depth=1 <remote> {}' first",
+            "leave out --base to get a full archive, or run 'git fetch --depth=1 <remote> {}' first",
             &[name],
         )
     } else {
-        "ask for a full archive".into()
+        FULL_ARCHIVE.into()
     };
-    Error::fatal(format_bytes("base '{}' is not available", &[name]))
+    Error::fatal(format_bytes("cannot read the base '{}'", &[name]))
         .without_base()
         .caused_by(error.without_label())
         .hinted(hint)
@@ -121,7 +121,7 @@ pub(super) fn fit_reader(args: &cli::Args) -> Result<()> {
         return Ok(());
     };
     let refused = format!(
-        "--profile={} would not learn which files were deleted",
+        "an indexer with --profile={} would miss deleted files",
         word(profile)
     );
     Err(Error::usage(refused)
@@ -139,7 +139,7 @@ pub(super) fn fit_filters(args: &Args, own: Result<&Key, &String>) -> Result<()>
         error
             .without_base()
             .caused_by(cause.to_owned())
-            .hinted("ask for a full archive")
+            .hinted(FULL_ARCHIVE)
     };
     match own {
         Ok(own) if own.hex() == *of_base => Ok(()),
@@ -151,8 +151,8 @@ pub(super) fn fit_filters(args: &Args, own: Result<&Key, &String>) -> Result<()>
 /// Refuses deletions that a zip cannot carry.
 pub(super) fn fit_zip(args: &Args) -> Result<()> {
     if args.base.is_some() && args.deletions != Some(cli::Deletions::None) {
-        return Err(Error::usage("a zip cannot carry deletions")
-            .hinted("--deletions=none leaves them to --manifest; a tar can carry them"));
+        return Err(Error::usage("a zip cannot record deletions")
+            .hinted("use a tar, or --deletions=none with --manifest=<file>"));
     }
     Ok(())
 }

@@ -253,7 +253,7 @@ impl<'a> FilterRules<'a> {
     }
 
     /// The ignore files that the user has named and no tree had so far. Whether there is a file that the reader may not
-    /// know is not told.
+    /// know is not reported.
     pub(super) fn absent(&self) -> Vec<BString> {
         let access = self.access.as_ref();
         let mut absent = self.absent.borrow().clone();
@@ -489,7 +489,7 @@ fn access_rules(name: &OsStr, directory: &WorkingDirectory) -> Result<(AccessRul
     let rules = AccessRules::parse(&text).map_err(|error| failed().caused_by(error))?;
     if rules.is_empty() {
         // A reader who may see nothing would ask for no archive, so empty rules were lost on the way.
-        return Err(failed().caused_by("there are none"));
+        return Err(failed().caused_by("the file is empty"));
     }
     Ok((rules, text))
 }

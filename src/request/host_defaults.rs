@@ -1,4 +1,4 @@
-//! What a host sends of submodules and of Git LFS files, if nobody says otherwise.
+//! What a host sends of submodules and of Git LFS files, unless an option says otherwise.
 //!
 //! Who can push the configuration of a repository could otherwise have it send more than the host means to, so its values count
 //! only as far as system and user allow.

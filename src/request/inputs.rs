@@ -187,7 +187,7 @@ impl<'a> Inputs<'a> {
     pub(super) fn filters_hash(self, decisive: &mut KeyInputs<'_>) -> Result<Key, String> {
         let args = self.args;
         match self.purpose {
-            // Nobody could tell later which files were there.
+            // No later run could find out which files were present.
             Purpose::Publish => decisive.refuse_incomplete()?,
             Purpose::Info => {}
             _ if args.has_manifest || args.delta.base_filters.is_some() => {}

@@ -194,7 +194,7 @@ impl KeyInputs<'_> {
         if let Some(variation) = self.variation() {
             Some(variation)
         } else if args.verbosity.is_verbose() {
-            Some("names are told on standard error")
+            Some("-v writes names to standard error")
         } else if self.content.delta.is_some() && self.view.filters.enters_submodules() {
             Some("changes in submodules are archived")
         } else if args.has_manifest {
@@ -238,7 +238,7 @@ impl<'a> Reading<'a> {
         let ArchivedRepository {
             tree,
             treeish,
-            // A conversion whose command is told more than the key withdraws `Shareable`.
+            // A conversion whose command gets more than the key withdraws `Shareable`.
             command_context: _,
             big_file,
             // Decides nothing that git does not say.
@@ -372,7 +372,7 @@ impl ViewBuilder<'_> {
         let defaults = Defaults::read(&self.environment.pathspecs, paths);
         encoder.debug("pathspecs", &defaults.map_err(|error| error.to_string())?);
         encoder.words("path", paths);
-        // An absolute path, perhaps behind magic, is read against the top.
+        // An absolute path, perhaps after magic, is read against the top.
         let is_absolute = |path: &OsString| matches!(path.as_bytes().first(), Some(b'/' | b':'));
         if paths.iter().any(is_absolute) {
             encoder.bytes("top", self.top.path);
@@ -472,7 +472,7 @@ fn add_stored((umask, pax_notes, big_file): (Umask, bool, u64), encoder: &mut En
     };
     encoder.number("umask", umask.into());
     encoder.flag("notes", pax_notes);
-    // A zip tells the size of a larger file behind the file.
+    // A zip has the size of a larger file after the file.
     encoder.number("big file", big_file);
 }
 

@@ -42,7 +42,7 @@ impl Inputs<'_> {
         filters.fit_name(name)?;
         let mut treeish = treeish::resolve(repository, reader, name, diagnostics)
             .map_err(|error| self.hint_at_meaning(name, error))?;
-        // As in git, a filter is told of this ref even if a path in its tree is archived.
+        // As in git, a filter gets this ref even if a path in its tree is archived.
         if let Some(full_name) = required {
             treeish.reference = treeish::known_reference(full_name);
         }

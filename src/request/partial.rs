@@ -133,11 +133,11 @@ impl<'a> Inputs<'a> {
                 Some(noted) => reader().recording_missing(noted),
                 None => reader(),
             };
-            let mut told = Vec::new();
-            let request = self.request(known, noting, Some(fetching), &mut told);
+            let mut warnings = Vec::new();
+            let request = self.request(known, noting, Some(fetching), &mut warnings);
             let missing = wanted.take();
             if missing.is_empty() {
-                let _ = diagnostics.write_all(&told);
+                let _ = diagnostics.write_all(&warnings);
                 let mut request = request?;
                 let repositories = std::mem::take(&mut request.content.repositories).into_iter();
                 let repositories = repositories.map(ArchivedRepository::failing_on_missing);

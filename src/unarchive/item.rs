@@ -15,7 +15,7 @@ pub enum Kind {
     HardLink,
     /// A directory.
     Directory,
-    /// A device, a pipe, or a type that nobody knows.
+    /// A device, a pipe, or an unknown type.
     Special,
 }
 

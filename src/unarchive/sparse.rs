@@ -52,7 +52,7 @@ impl Map {
         Ok(())
     }
 
-    /// The bytes of data. Fails if a piece lies behind the end of the file.
+    /// The bytes of data. Fails if a piece lies after the end of the file.
     pub(super) fn data(&self) -> Result<u64> {
         match self.pieces.last() {
             Some((offset, len)) if offset + len > self.size => {

@@ -133,14 +133,14 @@ impl TarReader<'_> {
         match filled {
             0 => Ok(None),
             BLOCK => Ok(Some(block)),
-            // Behind the end, a part of a block is as good as a whole one.
+            // After the end, a part of a block is as good as a whole one.
             _ if self.has_ended => Ok(Some(block)),
             _ if !self.is_begun => Err(no_archive()),
             _ => Err(damaged("it ends inside a block")),
         }
     }
 
-    /// The next header. `None` behind the end marker, which other archives may follow.
+    /// The next header. `None` after the end marker, which other archives may follow.
     fn header(&mut self) -> Result<Option<[u8; BLOCK]>> {
         while let Some(block) = self.block()? {
             if block == [0; BLOCK] {
@@ -233,7 +233,7 @@ impl TarReader<'_> {
         if next.has_two_names {
             self.visitor.doubt(&path, TWO_NAMES)?;
         }
-        // Readers go on behind the content of these, or take it for headers.
+        // Readers continue after the content of these, or take it for headers.
         let is_bare = matches!(kind, Kind::HardLink | Kind::Symlink) || flag == b'5';
         if is_bare && stated > 0 {
             self.visitor
@@ -307,7 +307,7 @@ impl TarReader<'_> {
         Ok(text.len() as u64)
     }
 
-    /// The map in a header of the old form, and in the blocks behind it.
+    /// The map in a header of the old form, and in the blocks after it.
     fn old_map(&mut self, header: &Header) -> Result<Map> {
         let gnu = header.as_gnu().ok_or_else(malformed)?;
         let mut map = Map::default();

@@ -23,7 +23,7 @@ use crate::base::error::{Error, Result};
 
 /// The longest target of a link, in bytes.
 const TARGET_MAX: u64 = 1 << 20;
-/// The lengths of a record behind a content, in bytes: with or without a signature, of zip64 or not.
+/// The lengths of a record after a content, in bytes: with or without a signature, of zip64 or not.
 const DESCRIPTOR: [u64; 4] = [12, 16, 20, 24];
 const TYPE: u32 = 0o170_000;
 
@@ -166,7 +166,7 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         drained.map(drop).map_err(unreadable)
     }
 
-    /// Compares what the directory says of an entry with the header before its content, and with the record behind it.
+    /// Compares what the directory says of an entry with the header before its content, and with the record after it.
     fn check_headers(
         &mut self,
         record: &ZipFileHeaderRecord<'_>,
@@ -190,16 +190,16 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             && (sums == local_sums || has_descriptor);
         let mut fields = record.extra_fields().chain(local.extra_fields());
         let has_other_name = fields.any(|(id, _)| id == ExtraFieldId::INFO_ZIP_UNICODE_PATH);
-        let behind = entry.reader().data_descriptor();
-        let behind = behind.ok().flatten().map(|behind| {
+        let descriptor = entry.reader().data_descriptor();
+        let descriptor = descriptor.ok().flatten().map(|descriptor| {
             (
-                behind.crc32(),
-                behind.compressed_size(),
-                behind.uncompressed_size(),
+                descriptor.crc32(),
+                descriptor.compressed_size(),
+                descriptor.uncompressed_size(),
             )
         });
         let path = record.file_path();
-        if !agree || (has_descriptor && behind != Some(sums)) {
+        if !agree || (has_descriptor && descriptor != Some(sums)) {
             self.visitor
                 .doubt(path.as_bytes(), "its two headers disagree")?;
         }

@@ -11,7 +11,7 @@ use super::{
 /// Coded blocks, in order.
 pub(super) struct Coded {
     stored: Vec<StoredBlock>,
-    /// The blocks behind the last stored one.
+    /// The blocks after the last stored one.
     bits: Bits,
 }
 

@@ -113,7 +113,7 @@ impl Fast {
         (best, place)
     }
 
-    /// Emits a token for the match, or a literal, and moves behind it.
+    /// Emits a token for the match, or a literal, and moves to its end.
     #[inline(always)]
     fn take(&mut self, text: &[u8], (length, place): Match, tokens: &mut Vec<Token>) {
         let at = self.at;

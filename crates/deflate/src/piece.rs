@@ -15,7 +15,7 @@ use crate::threads::FreeList;
 /// at multiples of this number.
 pub(super) const HISTORY: usize = 1 << 16;
 
-/// Bytes of input behind the overlap that a piece holds. The last piece has at least this length.
+/// Bytes of input after the overlap that a piece holds. The last piece has at least this length.
 const AHEAD: usize = 1 << 16;
 
 /// The lengths of pieces, in bytes.
@@ -23,7 +23,7 @@ const AHEAD: usize = 1 << 16;
 pub(super) struct Shape {
     /// The length of a piece: a multiple of `HISTORY`.
     pub(super) length: usize,
-    /// How far the parse goes on behind the end of the piece, for the resync point with the next piece.
+    /// How far the parse continues after the end of the piece, for the resync point with the next piece.
     pub(super) overlap: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Finds the resync point: the token from which two parses of the same input are identical.
 //!
-//! The sequential parse runs on behind the end of its piece. The speculative parse began at the start of the next
+//! The sequential parse continues after the end of its piece. The speculative parse began at the start of the next
 //! piece, as if no match came before. From the resync point on both parsers are in the same state, and the state and
 //! the input decide every later token. Equal tokens alone prove nothing.
 
@@ -16,7 +16,7 @@ pub(super) struct Resync {
     speculative: Cursor,
     /// For the fast parser: the position since which both parses have had equal tokens.
     agreed: Option<u64>,
-    /// The resync point must lie before this position: behind it a parse may have seen the end of the input.
+    /// The resync point must lie before this position: after it a parse may have seen the end of the input.
     limit: u64,
 }
 
@@ -108,7 +108,7 @@ impl Resync {
     /// Whether both parsers are in the same state before the tokens that follow.
     fn is_synced(&mut self, next: (Option<&Token>, Option<&Token>)) -> bool {
         if let Strategy::Lazy = self.strategy {
-            // The lazy parser holds no match back behind a match, nor at a literal where it found none.
+            // The lazy parser holds no match back after a match, nor at a literal where it found none.
             let unmatched = |token: Option<&Token>| token.is_some_and(|token| token.is_unmatched());
             return self.sequential.after_match && self.speculative.after_match
                 || unmatched(next.0) && unmatched(next.1);

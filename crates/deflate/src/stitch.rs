@@ -30,7 +30,7 @@ pub(super) struct Stitch {
     tokens: Vec<Token>,
     /// The number of tokens that begin before the end of the last piece.
     settled: usize,
-    /// The position of the token behind those, and whether a match ends there.
+    /// The position of the token after those, and whether a match ends there.
     at: u64,
     after_match: bool,
     /// An empty vector whose memory is used again.
@@ -190,7 +190,7 @@ impl Stitch {
         }
     }
 
-    /// Counts the tokens that begin before the end of `piece`, from the last one on: few begin behind.
+    /// Counts the tokens that begin before the end of `piece`, from the last one on: few begin after it.
     fn settle_before(&mut self, piece: &TextPiece) {
         let Some(mut at) = self.parser.as_ref().map(Parser::reach) else {
             return;

@@ -36,7 +36,7 @@ pub use bits::Refused;
 pub use stream::{Inflater, SLACK};
 
 impl Inflater {
-    /// Inflate the stream at the start of `input` to `out`, except for the last [`SLACK`] bytes of `out`. Bytes behind the stream
+    /// Inflate the stream at the start of `input` to `out`, except for the last [`SLACK`] bytes of `out`. Bytes after the stream
     /// are not looked at.
     pub fn whole(&mut self, input: &[u8], out: &mut [u8]) -> Result<(), Refused> {
         symbols::with_best_instructions(self, input, out)

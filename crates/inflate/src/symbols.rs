@@ -143,7 +143,7 @@ fn decode(
 ///
 /// # Safety
 ///
-/// `out` is neither before `start` nor behind `full`, and the [`SLACK`] bytes behind `full` belong
+/// `out` is neither before `start` nor after `full`, and the [`SLACK`] bytes after `full` belong
 /// to the same slice. From `next` on there are [`AHEAD`] bytes, and two more for each byte from `out` to
 /// `full`. `start` is not among the first 64 KiB of memory.
 #[inline(always)]
@@ -162,7 +162,7 @@ unsafe fn turns<const MODERN: bool>(
         if here.out > full {
             break None;
         }
-        // SAFETY: `out` is not behind `full`, and the input suffices for the rest of the output.
+        // SAFETY: `out` is not after `full`, and the input suffices for the rest of the output.
         if let Some(stop) = unsafe { turn::<MODERN>(&tables, &mut here, start) } {
             break Some(stop);
         }

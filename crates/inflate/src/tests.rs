@@ -28,9 +28,9 @@ fn guarded(
 ) -> Result<Vec<u8>, Refused> {
     let mut memory = vec![CANARY; GUARD + size + SLACK + GUARD];
     let (before, rest) = memory.split_at_mut(GUARD);
-    let (out, behind) = rest.split_at_mut(size + SLACK);
+    let (out, after) = rest.split_at_mut(size + SLACK);
     let outcome = inflate(out);
-    let untouched = before.iter().chain(&*behind).all(|&byte| byte == CANARY);
+    let untouched = before.iter().chain(&*after).all(|&byte| byte == CANARY);
     assert!(untouched, "bytes outside the buffer changed");
     outcome.map(|()| out[..size].to_vec())
 }

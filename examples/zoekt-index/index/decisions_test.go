@@ -83,7 +83,7 @@ var decisions = []decision{
 	{"another order of branches", func(p *project) { p.options.Branches = []string{"dev", "main"} }, index.Whole},
 	{"a pattern of branches", func(p *project) { p.options.Branches = []string{"d*", "ma*"} }, index.Nothing},
 	{"one branch", func(p *project) { p.options.Branches = []string{"HEAD"} }, index.Whole},
-	{"the base is gone", func(p *project) {
+	{"the base is missing", func(p *project) {
 		p.git("checkout", "-q", "--orphan", "other")
 		p.git("commit", "-q", "-m", "other")
 		p.git("branch", "-q", "-D", "main")

@@ -69,7 +69,7 @@ func (o *Options) addChangesOfBranches(builder *zoektindex.Builder, found *state
 	return documents.addTo(builder)
 }
 
-// buildWhole builds the index anew. The first branch is read in full, the others as differences to it, so that a file that
+// buildWhole builds the index again. The first branch is read in full, the others as differences to it, so that a file that
 // branches share is sent only once.
 func (o *Options) buildWhole(place *place) error {
 	branches := o.Build.RepositoryDescription.Branches

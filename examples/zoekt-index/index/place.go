@@ -214,7 +214,7 @@ func (p *place) shardFiles() ([]string, error) {
 }
 
 // hiddenFiles returns the files with the same name as a new first shard, except for the number. Searches read all of them,
-// but zoekt's builder does not see those behind a gap, which a killed zoekt-git-index may have left.
+// but zoekt's builder does not see those after a gap, which a killed zoekt-git-index may have left.
 func (p *place) hiddenFiles() ([]string, error) {
 	first, err := filepath.Glob(filepath.Join(p.staged, "*.00000.zoekt"))
 	if err != nil || len(first) != 1 {

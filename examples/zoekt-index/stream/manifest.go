@@ -22,7 +22,7 @@ type Header struct {
 }
 
 // manifest counts the lines of a manifest while the archive is read. It reads at the same time, because git sluice waits
-// for a reader that lags behind on either of the two.
+// for a reader that reads one of the two later.
 type manifest struct {
 	header Header
 	source *os.File

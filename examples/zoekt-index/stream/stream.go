@@ -194,7 +194,7 @@ func mode(header *tar.Header) string {
 	}
 }
 
-// Close ends git sluice. It returns an error unless the whole archive was read and is complete.
+// Close ends git sluice. It returns an error unless the entire archive was read and is complete.
 func (s *Stream) Close() error {
 	isAtEnd := errors.Is(s.err, io.EOF)
 	if isAtEnd {

@@ -25,10 +25,10 @@ func newRepository(t *testing.T) string {
 	directory := t.TempDir()
 	script := `
 		git init -q .
-		mkdir dir gone && echo one >dir/file && echo two >changed && echo three >gone/file && ln -s dir link
+		mkdir dir old && echo one >dir/file && echo two >changed && echo three >old/file && ln -s dir link
 		printf 'binary\0' >binary && echo run >run && chmod +x run
 		git add . && git commit -qm old && git tag old
-		echo more >>changed && rm -r gone && echo new >new && rm link && echo file >link
+		echo more >>changed && rm -r old && echo new >new && rm link && echo file >link
 		git add -A . && git commit -qm new && git tag new
 	`
 	command := exec.Command("sh", "-ec", script)
@@ -74,13 +74,13 @@ func expect(t *testing.T, request stream.Request, expected ...string) {
 
 func TestArchives(t *testing.T) {
 	request := stream.Request{Repository: newRepository(t), Options: []string{"--binary=placeholder"}, Target: "old"}
-	expect(t, request, `100644 binarybinary ""`, `100644 changed "two\n"`, `100644 dir/file "one\n"`, `100644 gone/file "three\n"`,
+	expect(t, request, `100644 binarybinary ""`, `100644 changed "two\n"`, `100644 dir/file "one\n"`, `100644 old/file "three\n"`,
 		`100755 run "run\n"`, `120000 link "dir"`)
 	request.Paths = []string{"changed", "dir", "missing", "*"}
 	expect(t, request, `100644 changed "two\n"`, `100644 dir/file "one\n"`)
 	request.Paths = nil
 	request.Base, request.Target = "old", "new"
-	expect(t, request, `A 100644 new "new\n"`, "D gone/file", "D link", `M 100644 changed "two\nmore\n"`, `T 100644 link "file\n"`)
+	expect(t, request, `A 100644 new "new\n"`, "D old/file", "D link", `M 100644 changed "two\nmore\n"`, `T 100644 link "file\n"`)
 	request.Base = "new"
 	expect(t, request)
 }

@@ -2,7 +2,7 @@
 //! temporary file.
 //!
 //! A spool never fills the disk: writing fails while there is still room for other programs. The file has
-//! no name, so nothing is left behind, however the process ends.
+//! no name, so nothing remains, however the process ends.
 
 use std::{
     fs::File,

@@ -75,7 +75,7 @@ impl<S, W: Worker> Clone for Tasks<S, W> {
 }
 
 impl<S, W: Worker> Tasks<S, W> {
-    /// Waits for the next task; `None` once the coordinator has gone.
+    /// Waits for the next task; `None` once the coordinator has ended.
     fn receive(&self) -> Option<Task<S, W>> {
         select_biased! {
             recv(self.plans) -> task => task.ok(),
@@ -376,7 +376,7 @@ where
     }
 }
 
-/// The loop of a helper: tasks, until the coordinator has gone.
+/// The loop of a helper: tasks, until the coordinator has ended.
 fn help<S, W>(worker: &W, tasks: &Tasks<S, W>, reporter: &Sender<Report<S, W>>)
 where
     S: Source<Batch = W::Batch>,

@@ -1,7 +1,7 @@
 //! The queue of batches, in archive order, whichever thread plans them.
 //!
 //! A source stands in the queue where its next batch belongs. A source that was split off stands
-//! behind the one that it was split from. Must not hold work: the coordinator asks for it.
+//! after the one that it was split from. Must not hold work: the coordinator asks for it.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ impl<S, J> Queue<S, J> {
     }
 
     /// Takes the first source, which plans the next jobs; `None` while a thread has it. Splitting may take
-    /// long, so behind batches that are being split a source waits while `max` places are queued.
+    /// long, so after batches that are being split a source waits while `max` places are queued.
     pub(super) fn take_next(&mut self, max: usize) -> Option<(Ticket, S)> {
         let first = self.first_source()?;
         if first == 0 || self.places.len() < max {
@@ -61,7 +61,7 @@ impl<S, J> Queue<S, J> {
         }
     }
 
-    /// Takes a source behind the first one, while fewer than `max` places are queued.
+    /// Takes a source after the first one, while fewer than `max` places are queued.
     pub(super) fn take_later(&mut self, max: usize) -> Option<(Ticket, S)> {
         if self.places.len() < max {
             self.take(self.later(max)?)
@@ -76,7 +76,7 @@ impl<S, J> Queue<S, J> {
         self.places.iter().position(is_source)
     }
 
-    /// Finds a free source behind the first one. A source that has planned its share before its turn
+    /// Finds a free source after the first one. A source that has planned its share before its turn
     /// waits, so that earlier sources find room.
     fn later(&self, max: usize) -> Option<usize> {
         let share = max.div_ceil(SHARE);
@@ -99,7 +99,7 @@ impl<S, J> Queue<S, J> {
         }
     }
 
-    /// Notes that the source with this `ticket` has planned a batch; the `sources` go on behind the
+    /// Notes that the source with this `ticket` has planned a batch; the `sources` continue after the
     /// batch, whose jobs are expected under the same ticket. Returns `false` if an earlier failure made
     /// the batch worthless.
     pub(super) fn planned(&mut self, ticket: Ticket, sources: impl Iterator<Item = S>) -> bool {
@@ -107,8 +107,8 @@ impl<S, J> Queue<S, J> {
             return false;
         };
         self.places[at].1 = QueuePlace::Batch(None);
-        for (behind, source) in sources.enumerate() {
-            self.insert(at + 1 + behind, QueuePlace::Source(Some(source)));
+        for (offset, source) in sources.enumerate() {
+            self.insert(at + 1 + offset, QueuePlace::Source(Some(source)));
         }
         true
     }

@@ -119,7 +119,7 @@ impl<W: Write + Send + 'static> Server<W> {
                 bands.reply(b"ACK")?;
                 let line = CommandLine::of_words(words);
                 if let Err(failure) = self.session.answer(line, outputs(&bands)) {
-                    // Where nobody listens, the next write fails as well.
+                    // If the client has left, the next write fails as well.
                     let _ = bands.messages().write_all(failure.message());
                     bands.fail(&format!("status {}\n", failure.status()))?;
                 }

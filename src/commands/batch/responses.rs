@@ -73,7 +73,7 @@ impl<W: Write> ResponseQueue<W> {
         self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Write the complete answers behind the present one, and give the turn to the first that is not complete.
+    /// Write the complete answers after the present one, and give the turn to the first that is not complete.
     fn advance(&self) -> Result<()> {
         let mut state = self.lock();
         loop {

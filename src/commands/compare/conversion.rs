@@ -23,7 +23,7 @@ use crate::{
     unarchive::{self, Item, Kind, Visitor, feed, unreadable},
 };
 
-/// More pathspecs than this cost more than to make the whole archive.
+/// More pathspecs than this cost more than to archive all files.
 const PATHSPECS_MAX: usize = 1000;
 
 /// The pathspecs for the entries of `table` that `is_wanted` picks, from the top of the tree; nothing if they are too many. Names

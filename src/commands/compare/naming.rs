@@ -41,7 +41,7 @@ pub(super) struct SameFiles<'a> {
     pub(super) found: &'a FirstWalk,
     /// The request in the format tar or zip, which matters to a zip.
     pub(super) request: Request,
-    /// The words behind `git archive --format=<format>`.
+    /// The words after `git archive --format=<format>`.
     pub(super) words: String,
     /// Whether the archive depends on options that the words do not have.
     pub(super) has_options: bool,

@@ -99,7 +99,7 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Writes `line`, unless it is no difference and nobody asked for those.
+    /// Writes `line`, unless it is no difference and those are not wanted.
     pub(super) fn line(&mut self, line: Line<'_>) -> Result<()> {
         let is_accepted = match line.class {
             "added" => self.added.accepts(line.path),

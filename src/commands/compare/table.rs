@@ -179,7 +179,7 @@ impl Table {
         }
     }
 
-    /// The place in the order behind all paths up to `path`.
+    /// The place in the order after all paths up to `path`.
     fn end_of(&self, path: &[u8]) -> usize {
         self.order
             .partition_point(|number| self.path(*number as usize) <= path)

@@ -91,9 +91,9 @@ fn of_target(change: Option<Status>, has_old: bool, is: Option<&Explanation>) ->
         return [label.unwrap_or_default(), NOT_THERE].concat().into();
     };
     match (label, is.outcome) {
-        (Some(label), Verdict::Directory) => {
-            [label, "sent, since something below it is"].concat().into()
-        }
+        (Some(label), Verdict::Directory) => [label, "sent, because it contains sent files"]
+            .concat()
+            .into(),
         (Some(label), _) => format_bytes("{}{}", &[label.as_bytes(), &is.words]),
         (None, Verdict::Omitted) => is.words.clone(),
         (None, Verdict::Directory) => "not sent: nothing below it is".into(),

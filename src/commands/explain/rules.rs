@@ -152,12 +152,12 @@ impl Explainer {
         }
         Some(match self.view.filter.pruning_rule(path) {
             Some(rule) => Explanation::omitted(format_bytes(
-                "omitted: {} excludes all that is in it",
+                "omitted: {} excludes all its files",
                 &[&self.shown(rule)],
             )),
             None => Explanation {
                 outcome: Verdict::Directory,
-                words: "sent if anything below it is".into(),
+                words: "sent if it contains sent files".into(),
             },
         })
     }

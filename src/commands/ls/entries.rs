@@ -41,7 +41,7 @@ pub(super) fn each_entry(
     }
 }
 
-/// Whether the content of the entry, which nobody has read, may be that of a binary file.
+/// Whether the content of the entry, which was not read, may be that of a binary file.
 fn may_be_binary(entry: &Entry) -> bool {
     let is_file = matches!(entry.kind, MemberKind::File | MemberKind::Executable);
     is_file && entry.disposition == Disposition::Content && entry.size != Some(0)

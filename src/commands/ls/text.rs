@@ -41,7 +41,7 @@ pub(super) fn list(
 ) -> Result<()> {
     let length = archive_length(&request);
     if let Some(delta) = &request.content.delta {
-        gone(delta, out)?;
+        deleted(delta, out)?;
     }
     let doubles = Doubles::of(request.content.clone())?;
     let mut readers = Readers::of(&request.content);
@@ -91,9 +91,9 @@ fn warn(path: &[u8], problems: &[Unportable], diagnostics: &mut dyn Write) {
 }
 
 /// List the paths of the base that the target lacks.
-fn gone(delta: &Delta, out: &mut dyn Write) -> Result<()> {
+fn deleted(delta: &Delta, out: &mut dyn Write) -> Result<()> {
     delta.deletions.each(&mut |deletion| {
-        let mut line = format!("{:<11} {:>12} ", "gone", "-").into_bytes();
+        let mut line = format!("{:<11} {:>12} ", "deleted", "-").into_bytes();
         line.extend_from_slice(&printable_path(&deletion.name));
         line.push(b'\n');
         out.write_all(&line).map_err(|error| Error::write(&error))

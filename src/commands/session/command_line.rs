@@ -13,12 +13,12 @@ pub struct CommandLine {
     pub(super) directory: PathBuf,
     /// The git directory from there, if it is named.
     pub(super) git_dir: Option<PathBuf>,
-    /// The words behind both.
+    /// The words after both.
     pub(super) words: Vec<OsString>,
 }
 
 impl CommandLine {
-    /// The `words` behind `git sluice`, in `directory`: a work tree, a git directory, or a directory below one of them.
+    /// The `words` after `git sluice`, in `directory`: a work tree, a git directory, or a directory below one of them.
     pub fn new<W: Into<OsString>>(
         directory: impl Into<PathBuf>,
         words: impl IntoIterator<Item = W>,
@@ -30,7 +30,7 @@ impl CommandLine {
         }
     }
 
-    /// The words behind `git`, without the name of the command. As for git, each `-C <dir>` in front counts from the one before, and the last
+    /// The words after `git`, without the name of the command. As for git, each `-C <dir>` in front counts from the one before, and the last
     /// `--git-dir=<dir>` from all of them.
     pub fn of_words(words: Vec<OsString>) -> Self {
         let mut directory = PathBuf::new();

@@ -27,7 +27,7 @@ impl Failure {
         self.status
     }
 
-    /// The lines for the user, each with its newline. Empty where the reader of the archive has gone away.
+    /// The lines for the user, each with its newline. Empty if the reader of the archive has left.
     pub fn message(&self) -> &[u8] {
         &self.message
     }

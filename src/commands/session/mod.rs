@@ -114,7 +114,7 @@ impl Session {
             environment: &environment,
             access: Caller::Local,
             repository: &|| self.repositories.open(&environment),
-            remote: &|_| Error::fatal("option '--remote' cannot be used in a request"),
+            remote: &|_| Error::usage("option '--remote' cannot be used in a request"),
             output: &|| Ok(outputs.open_archive()),
             bands: &|number| outputs.open_band(number),
             messages: &mut **messages,

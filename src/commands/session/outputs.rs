@@ -26,7 +26,7 @@ pub struct Outputs {
     messages: RefCell<Stream>,
 }
 
-/// A stream that may be opened several times: what a request writes before its last look at its words, and behind it.
+/// A stream that a request may open twice: for early output and for the archive.
 #[derive(Clone)]
 struct SharedStream(Arc<Lock<Stream>>);
 
@@ -59,7 +59,7 @@ impl Outputs {
     }
 
     pub(super) fn open_band(&self, number: u8) -> Result<Destination> {
-        let refused = || Error::fatal(format!("cannot write to band:{number}: nobody reads it"));
+        let refused = || Error::fatal(format!("cannot write to band:{number}: no reader has it"));
         let stream = self.bands.get(&number).ok_or_else(refused)?;
         Ok(Destination::Stream(Box::new(stream.clone())))
     }
@@ -70,8 +70,8 @@ impl Outputs {
 
     /// Answers a question about the program.
     pub(super) fn tell(&self, answer: &str) -> Result<(), Failure> {
-        let told = self.open_archive().write_all(answer.as_bytes());
-        told.map_err(|error| CliError::from(Error::write(&error)).into())
+        let written = self.open_archive().write_all(answer.as_bytes());
+        written.map_err(|error| CliError::from(Error::write(&error)).into())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// The variable of the script. It has two fields about the script, then the command in place of which git-sluice runs, then
+/// The variable of the script. It has two fields about the script, then the command that git-sluice replaces, then
 /// the `PATH` of the caller. Other programs that the script starts find the first two fields.
 pub const CALLER: &str = "GIT_SLUICE_STAND_IN";
 /// Users who write `git sluice` want git-sluice, whichever program starts it.

@@ -1,4 +1,4 @@
-//! `stand-in --check`: which parts of git-sluice are in force for this user and this environment.
+//! `stand-in --check`: which parts of git-sluice are used for this user and this environment.
 //!
 //! The stand-in itself is asked, as a host would ask it, so the answers include all that the environment does to it.
 
@@ -52,7 +52,7 @@ impl CheckedPart {
     }
 }
 
-/// The report about the stand-in in `directory`, a line for each part, and whether all parts are in force. Programs are
+/// The report about the stand-in in `directory`, a line for each part, and whether all parts are used. Programs are
 /// searched in `paths`, the `PATH` of the caller.
 pub fn check(
     directory: &Path,

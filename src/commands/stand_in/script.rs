@@ -30,7 +30,7 @@ const MARK: &[u8] = b"\n# git-sluice stand-in: ";
 const MARK_WITHIN: u64 = 64;
 /// The name under which ssh starts the server of `git archive --remote`: a link to the script.
 const SERVER: &str = "git-upload-archive";
-/// The name under which git starts git-sluice behind options of git: a link to the program.
+/// The name under which git starts git-sluice after options of git: a link to the program.
 const PROGRAM: &str = "git-sluice-program";
 
 /// Writes the script into `directory`, and returns the line that puts it first into `PATH`. `program` is this program, and

@@ -1,7 +1,7 @@
 //! The server's side of `git archive --remote`; the client's side is left to the installed git.
 //!
 //! [`server`] speaks the protocol of git-upload-archive(1) and leaves the archive to a process that it
-//! starts, the *writer*: whatever becomes of that one, the client is told. It must never know what an
+//! starts, the *writer*: the client learns how the writer ended. It must never know what an
 //! archive looks like, and it trusts nothing that a client sends: the writer takes only options of
 //! git's and grants only what [`Access::Remote`](crate::request::Access) may have.
 

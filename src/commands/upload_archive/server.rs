@@ -41,7 +41,7 @@ const PIECE: usize = 1 << 16;
 
 /// Serve one client that speaks on `input` and listens on `output`. `words` are the arguments, to be
 /// the path of a repository; `writer` is the command to make the archive with, in the directory that
-/// the path leads to, with what the client asks for behind its own arguments.
+/// the path leads to, with the client's arguments after its own.
 pub fn upload_archive(
     input: &mut dyn Read,
     mut output: impl Write + Send,
@@ -67,8 +67,8 @@ pub fn upload_archive(
         }
         Err(message) => {
             let line = format!("{message}\n");
-            let told = bands.messages().write_all(line.as_bytes());
-            told.and_then(|()| bands.fail(DIED)).map_err(lost)?;
+            let written = bands.messages().write_all(line.as_bytes());
+            written.and_then(|()| bands.fail(DIED)).map_err(lost)?;
             // A client that still speaks would die of our silence before the answer is heard.
             while let Ok(Some(_)) = read_line(input) {}
         }
@@ -122,7 +122,7 @@ fn unreadable(error: ReadError) -> Error {
     error.explain("the remote end hung up unexpectedly", "read error")
 }
 
-/// As for git, the git directory is where the writer is and what it is told to use: what lies around
+/// As for git, the git directory is where the writer is and what the environment names: what lies around
 /// it is not served.
 fn spawn(mut writer: Command, git_dir: &Path, arguments: Vec<OsString>) -> Result<Child> {
     writer
@@ -140,7 +140,7 @@ fn spawn(mut writer: Command, git_dir: &Path, arguments: Vec<OsString>) -> Resul
     })
 }
 
-/// Send on what the writer writes and says. True if it ended well; an error if the client is gone.
+/// Send on what the writer writes and says. True if it ended well; an error if the client has left.
 fn forward<W: Write + Send>(mut writer: Child, bands: &SideBand<W>) -> IoResult<bool> {
     let (data, messages) = (writer.stdout.take(), writer.stderr.take());
     let sent = thread::scope(|scope| {

@@ -36,7 +36,7 @@ impl<W> Clone for SideBand<W> {
 
 struct SharedOutput<W> {
     output: W,
-    /// Whether a write has failed: nobody listens.
+    /// Whether a write has failed: the client has left.
     is_broken: bool,
 }
 
@@ -58,7 +58,7 @@ impl<W: Write> SideBand<W> {
         self.band(Channel::Data as u8)
     }
 
-    /// What its user is told meanwhile.
+    /// Messages for its user in between.
     pub fn messages(&self) -> Band<W> {
         self.band(Channel::Progress as u8)
     }

@@ -28,7 +28,7 @@ pub(super) fn clear(root: &Root) -> Result<()> {
             Ok(())
         })?;
     }
-    // What is in a directory comes behind the directory.
+    // The entries of a directory follow the directory.
     directories.sort_unstable();
     for directory in directories.iter().rev() {
         cursor.delete_directory(&ArchivePath::new(directory)?)?;

@@ -195,7 +195,7 @@ impl<'r> Cursor<'r> {
         Ok(target.into_os_string().into_vec())
     }
 
-    /// Create a directory, unless it exists. The user can always enter it and write to it, and nobody else may do more there
+    /// Create a directory, unless it exists. The user can always enter it and write to it, and other users may do no more there
     /// than `mode` says.
     pub(super) fn make_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
         let name = self.prepare(path)?;

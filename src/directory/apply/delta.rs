@@ -169,8 +169,8 @@ impl ArchiveHeader {
         match value("deletions")? {
             b"pax" => {}
             b"none" => {
-                return Err(Error::fatal("the archive does not carry its deletions")
-                    .hinted("make it with --deletions=pax"));
+                return Err(Error::fatal("the archive does not list deleted files")
+                    .hinted("create it with --deletions=pax"));
             }
             other => {
                 let other = other.escape_ascii();

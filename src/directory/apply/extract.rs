@@ -23,7 +23,7 @@ use super::{
 };
 
 /// Records of deletions are written when they take this many bytes.
-const GONE_LEN: usize = 64 << 10;
+const DELETED_LEN: usize = 64 << 10;
 
 /// An application in progress.
 struct Extraction<'a, 'p, 'scope> {
@@ -33,7 +33,7 @@ struct Extraction<'a, 'p, 'scope> {
     last: Vec<u8>,
     list: Option<&'a ListWriter>,
     /// Records of deletions that the list does not have yet.
-    gone: Vec<u8>,
+    deleted: Vec<u8>,
     progress: &'a mut ApplyProgress<'p>,
     /// Obstacles to deletions, until the archive writes their paths.
     obstacles: HashSet<Vec<u8>>,
@@ -54,7 +54,7 @@ pub(super) fn extract<R: Read>(
             writers: Writers::new(scope, root, list),
             last: Vec::new(),
             list,
-            gone: Vec::new(),
+            deleted: Vec::new(),
             progress,
             obstacles: HashSet::new(),
         };
@@ -162,12 +162,12 @@ impl Extraction<'_, '_, '_> {
 
     fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) -> Result<()> {
         if obstacle.as_deref() != Some(path.bytes()) {
-            let (path, kind) = (path.bytes(), RecordKind::Gone);
-            PathRecord { path, kind }.push(&mut self.gone);
+            let (path, kind) = (path.bytes(), RecordKind::Deleted);
+            PathRecord { path, kind }.push(&mut self.deleted);
         }
         self.obstacles.extend(obstacle);
         self.progress.tell("delete", path);
-        if self.gone.len() < GONE_LEN {
+        if self.deleted.len() < DELETED_LEN {
             Ok(())
         } else {
             self.record_deletions()
@@ -176,11 +176,11 @@ impl Extraction<'_, '_, '_> {
 
     fn record_deletions(&mut self) -> Result<()> {
         if let Some(list) = self.list
-            && !self.gone.is_empty()
+            && !self.deleted.is_empty()
         {
-            list.append(&self.gone)?;
+            list.append(&self.deleted)?;
         }
-        self.gone.clear();
+        self.deleted.clear();
         Ok(())
     }
 }

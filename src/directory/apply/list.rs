@@ -6,7 +6,7 @@
 //! * `file <mode> <size> <hash> <path>`, `hole <mode> <size> <path>` for a file of zeros that takes no room
 //! * `link <hash> <path>`, the hash of the target
 //! * `begun <path>`: something is being written there
-//! * `gone <path>`: the path is deleted, and what was below it
+//! * `deleted <path>`: the path is deleted, with all paths below it
 //!
 //! Modes are octal and those of the archive, before the umask. Hashes are hexadecimal. The last record of a path counts
 //! ([`LiveRecords`]). The length is that of the list, in bytes, when it last had one record for each path; the commit is
@@ -146,7 +146,7 @@ impl List {
     }
 }
 
-/// Which records of a list count: the last one of each path, unless its path, or one that it is in, is gone since.
+/// Which records of a list count: the last one of each path, unless its path, or one that it is in, was deleted since.
 ///
 /// Records are numbered from zero. Holds hashes of paths, which take less room than the paths.
 #[derive(Default)]
@@ -154,7 +154,7 @@ pub(super) struct LiveRecords {
     /// The content of all records, those that do not count included, in bytes.
     pub(super) bytes: u64,
     last: FxHashMap<ContentHash, LastRecord>,
-    gone: FxHashMap<ContentHash, u64>,
+    deleted: FxHashMap<ContentHash, u64>,
 }
 
 /// The last record of a path.
@@ -179,8 +179,8 @@ impl LiveRecords {
         self.bytes = self.bytes.saturating_add(record.kind.bytes());
         let path = ContentHash::of(record.path);
         match record.kind {
-            RecordKind::Gone => {
-                self.gone.insert(path, number);
+            RecordKind::Deleted => {
+                self.deleted.insert(path, number);
             }
             kind => {
                 let kind = match kind {
@@ -195,27 +195,27 @@ impl LiveRecords {
     /// What archives have brought to `path` and not deleted since.
     pub(super) fn kind(&self, path: &[u8]) -> Option<ListedKind> {
         let last = self.last.get(&ContentHash::of(path))?;
-        let is_gone = !self.gone.is_empty() && self.is_gone_since(last.number, path);
-        (!is_gone).then_some(last.kind)
+        let is_deleted = !self.deleted.is_empty() && self.is_deleted_since(last.number, path);
+        (!is_deleted).then_some(last.kind)
     }
 
     /// Whether the record with this `number` counts.
     pub(super) fn counts(&self, number: u64, record: &PathRecord<'_>) -> bool {
-        record.kind != RecordKind::Gone
+        record.kind != RecordKind::Deleted
             && self
                 .last
                 .get(&ContentHash::of(record.path))
                 .is_some_and(|last| last.number == number)
-            && (self.gone.is_empty() || !self.is_gone_since(number, record.path))
+            && (self.deleted.is_empty() || !self.is_deleted_since(number, record.path))
     }
 
-    fn is_gone_since(&self, number: u64, path: &[u8]) -> bool {
+    fn is_deleted_since(&self, number: u64, path: &[u8]) -> bool {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         let mut above = slashes.map(|(at, _)| &path[..at]).chain([path]);
         above.any(|path| {
-            self.gone
+            self.deleted
                 .get(&ContentHash::of(path))
-                .is_some_and(|&gone| gone > number)
+                .is_some_and(|&deleted| deleted > number)
         })
     }
 }
@@ -253,17 +253,17 @@ mod tests {
     #[test]
     fn the_last_record_of_a_path_counts() {
         assert_eq!(counting(&["begun a", "begun b", "hole 644 1 a"]), [1, 2]);
-        assert_eq!(counting(&["begun a", "nothing", "gone a"]), [0; 0]);
-        assert_eq!(counting(&["begun a", "gone a", "begun a"]), [2]);
+        assert_eq!(counting(&["begun a", "nothing", "deleted a"]), [0; 0]);
+        assert_eq!(counting(&["begun a", "deleted a", "begun a"]), [2]);
         assert_eq!(
             counting(&["begun a/b", "begun ab", "begun a/b/c"]),
             [0, 1, 2]
         );
         assert_eq!(
-            counting(&["begun a", "begun a/b", "gone a", "begun a/c", "begun ab"]),
+            counting(&["begun a", "begun a/b", "deleted a", "begun a/c", "begun ab"]),
             [3, 4]
         );
-        assert_eq!(counting(&["begun a", "begun a/b", "gone a/b"]), [0]);
+        assert_eq!(counting(&["begun a", "begun a/b", "deleted a/b"]), [0]);
     }
 
     #[test]
@@ -273,9 +273,9 @@ mod tests {
             "directory 775 a",
             "begun a/b",
             "begun c",
-            "gone c",
+            "deleted c",
             "begun d/e",
-            "gone d",
+            "deleted d",
         ];
         for (number, line) in (0..).zip(lines) {
             latest.add(number, format!("{line}\0").as_bytes());

@@ -166,7 +166,7 @@ fn put_in_place(root: &StateDirectory, mut file: File, name: &str, commit: Id) -
     state_files::replace(root, &file, name, LIST)
 }
 
-/// Write the first line, and stand behind it.
+/// Write the first line, and return the position after it.
 fn write_header(file: &mut File, header: &ListHeader) -> io::Result<()> {
     file.rewind()?;
     file.write_all(header.line().as_bytes())

@@ -8,7 +8,7 @@
 //! deletes and makes directories; several threads write files (`writers`).
 //!
 //! A failed or killed application leaves a directory whose state is neither the base nor the target. Applying the
-//! complete archive again completes the directory, after any number of interruptions; so does a full archive of any
+//! same archive again, complete, updates the directory, after any number of interruptions; so does a full archive of any
 //! commit.
 //!
 //! Nothing outside the directory is touched, whatever the archive says and whatever links the directory holds:
@@ -20,7 +20,7 @@
 //! The file `.git-sluice` in the directory states in one line what the directory holds: `holds <commit>`, or
 //! `applying <base> <target>` from before the first change until after the last, with `-` for the base of a full
 //! archive. A third word is the channel that all of the content came from ([`Origin`]); an archive of a channel applies only
-//! to what came from the same channel. A delta applies only to its base. A user who has created the base by other means writes the file by hand.
+//! to what came from the same channel. A delta applies only to its base. A user who has created the base by other means writes the file.
 //! Only the applying user may have written it.
 //!
 //! The file `.git-sluice.files` lists what archives have brought (`list`). With the list the directory can be
@@ -404,7 +404,7 @@ impl Application<'_> {
         }
     }
 
-    /// Apply a full archive: in place of all that archives have brought, or into an empty directory.
+    /// Apply a full archive: it replaces the files of earlier archives, or into an empty directory.
     fn full(self, verdict: Verdict, opened: Opened<'_>, progress: ApplyProgress<'_>) -> Result<()> {
         // What says that it is not whole and takes any full archive may be cleared first. On a full disk, that makes room.
         let state = DirectoryState::read(self.root.directory())?;
@@ -477,7 +477,7 @@ impl Application<'_> {
 fn not_whole(error: Error) -> Error {
     let first = error.hint().map(|hint| format_bytes("{}, and ", &[hint]));
     error.hinted(format_bytes(
-        "the directory is not whole: {}apply the complete archive again",
+        "the update was interrupted: {}apply the archive again",
         &[&first.unwrap_or_default()],
     ))
 }

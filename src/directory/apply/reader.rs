@@ -66,7 +66,7 @@ pub(super) struct ArchiveReader<R> {
     input: R,
     /// The bytes that come next, as far as they are in memory.
     ahead: Bytes,
-    /// All buffers that were read into. A buffer is read into again when nobody holds a piece of its content. So there are
+    /// All buffers that were read into. A buffer is read into again when no thread holds a piece of its content. So there are
     /// no more of them than orders on their way need, which the batches bound.
     buffers: Vec<Bytes>,
     /// The byte of the archive at which `ahead` begins.
@@ -215,7 +215,7 @@ impl<R: Read> ArchiveReader<R> {
         Ok(())
     }
 
-    /// A buffer of [`READ_LEN`] bytes whose content nobody holds: a used one, or else a new one.
+    /// A buffer of [`READ_LEN`] bytes whose content no thread holds: a used one, or else a new one.
     fn buffer(&mut self) -> BytesMut {
         let free = self.buffers.iter().rposition(Bytes::is_unique);
         let free = free.map(|free| self.buffers.swap_remove(free));

@@ -33,7 +33,7 @@ pub(super) enum RecordKind {
     /// Something is being written there.
     Begun,
     /// The path is deleted, with all records from before of what is below it.
-    Gone,
+    Deleted,
 }
 
 impl RecordKind {
@@ -54,7 +54,7 @@ impl fmt::Display for RecordKind {
             Self::Hole { mode, size } => write!(f, "hole {mode:o} {size}"),
             Self::Link { hash } => write!(f, "link {hash}"),
             Self::Begun => f.write_str("begun"),
-            Self::Gone => f.write_str("gone"),
+            Self::Deleted => f.write_str("deleted"),
         }
     }
 }
@@ -91,7 +91,7 @@ impl<'a> PathRecord<'a> {
                 hash: hash(&mut line)?,
             },
             b"begun" => RecordKind::Begun,
-            b"gone" => RecordKind::Gone,
+            b"deleted" => RecordKind::Deleted,
             _ => return None,
         };
         Some(Self { path: line, kind })
@@ -134,7 +134,7 @@ mod tests {
             },
             RecordKind::Link { hash },
             RecordKind::Begun,
-            RecordKind::Gone,
+            RecordKind::Deleted,
         ] {
             for path in [&b"a"[..], b"a b/\nc", b" ", b"\xff"] {
                 let record = PathRecord { path, kind };

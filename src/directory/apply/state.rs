@@ -156,7 +156,10 @@ impl DirectoryState {
         read.map_err(|error| root.failed(STATE, &error))?;
         let state = Self::parse(&text).ok_or_else(|| {
             let path = root.shown(STATE);
-            let what = format_bytes("'{}' does not say what the directory holds", &[&path]);
+            let what = format_bytes(
+                "'{}' does not name the commit that the directory holds",
+                &[&path],
+            );
             Error::fatal(what).hinted(how_to_say())
         })?;
         Ok(Some(state))
@@ -180,11 +183,11 @@ impl DirectoryState {
         match state.map(|state| state.content) {
             Some(Content::Holds(held)) => Ok(held),
             Some(Content::Applying { target, .. }) => Err(Error::fatal(format!(
-                "cannot verify: the directory is on the way to {target}"
+                "cannot verify: an update to {target} was interrupted"
             ))
-            .hinted("apply the complete archive of that first, without --verify and --repair")),
+            .hinted("apply its archive again first, without --verify and --repair")),
             None => Err(
-                Error::fatal("cannot verify: the directory does not say what it holds")
+                Error::fatal("cannot verify: the directory has no file '.git-sluice'")
                     .hinted("'git status' compares a checkout; in another directory, apply a full archive first"),
             ),
         }
@@ -271,44 +274,44 @@ impl DirectoryState {
 
     fn not_empty() -> Error {
         Error::fatal("cannot apply: the archive is a full one, and the directory is not empty")
-            .hinted("what is in it came from elsewhere: apply the archive to an empty directory")
+            .hinted("git-sluice did not write its files: apply the archive to an empty directory")
     }
 
     fn refusal(state: Option<&Self>, bare: bool, base: &Id) -> Error {
         let (holds, hint) = match state.map(|state| &state.content) {
-            Some(Content::Holds(held)) => (format!("holds {held}"), None),
+            Some(Content::Holds(held)) => (
+                format!("holds {held}"),
+                format!("create the delta with --base={held}, or apply a full archive"),
+            ),
             Some(Content::Applying {
                 base: Some(from),
                 target,
             }) => (
-                format!("is on the way from {from} to {target}"),
-                Some("apply the complete archive of that first".to_owned()),
+                format!("is between {from} and {target}"),
+                "apply the interrupted archive again, or a full archive".to_owned(),
             ),
             Some(Content::Applying { base: None, target }) => (
-                format!("is on the way to {target}"),
-                Some("apply the complete archive of that first".to_owned()),
+                format!("has a part of {target}"),
+                "apply the interrupted archive again, or a full archive".to_owned(),
             ),
             None if bare => (
                 "is empty".to_owned(),
-                Some(format!("apply the full archive of {base} first")),
+                format!("apply the full archive of {base} first"),
             ),
-            None => ("does not say what it holds".to_owned(), Some(how_to_say())),
+            None => (format!("has no file '{STATE}'"), how_to_say()),
         };
         let error = Error::fatal(format!(
             "cannot apply: the directory {holds}, the archive needs {base}"
         ));
-        match hint {
-            Some(hint) => error.hinted(hint),
-            None => error,
-        }
+        error.hinted(hint)
     }
 }
 
 /// The error of a delta that does not fit the files of its base, because of `cause`.
 pub(super) fn other_options(cause: &[u8]) -> Error {
-    Error::fatal("cannot apply: the archive was made with other options than the directory")
+    Error::fatal("cannot apply: the archive was created with other options than the directory")
         .caused_by(ByteMessage(cause.into()))
-        .hinted("apply a full archive that was made with the options of the delta")
+        .hinted("apply a full archive with the options of the delta")
 }
 
 fn how_to_say() -> String {

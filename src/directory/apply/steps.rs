@@ -74,7 +74,7 @@ impl<'c> Steps<'c> {
         mut take: impl FnMut(ApplyStep<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.brings || self.claim.base.is_none() {
-            return Err(damaged("a global header where none may be"));
+            return Err(damaged("an unexpected global header"));
         }
         for path in listed_paths(header) {
             take(match path? {
@@ -98,7 +98,7 @@ impl<'c> Steps<'c> {
         match &entry.kind {
             ItemKind::Directory { .. } => {}
             _ if path.is_directory() => {
-                return Err(path.refused("has a directory's path and is none"));
+                return Err(path.refused("is a file, but its path ends in '/'"));
             }
             ItemKind::Symlink { target } => path.check_target(target)?,
             ItemKind::File { .. } => {}

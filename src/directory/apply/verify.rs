@@ -74,7 +74,7 @@ struct Batch {
 /// Compare the directory with the list of the files of `commit`.
 pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Result<Differences> {
     let unknown = || {
-        Error::fatal("cannot verify: no list says what the files in the directory were")
+        Error::fatal("cannot verify: '.git-sluice.files' is missing")
             .hinted("apply a full archive to an empty directory")
     };
     let mut list = List::of(root.directory(), &[commit])?.ok_or_else(unknown)?;
@@ -210,7 +210,7 @@ impl<'r> Verifier<'r> {
     }
 
     fn difference(&mut self, record: &PathRecord<'_>) -> Result<Option<Difference>> {
-        if let RecordKind::Begun | RecordKind::Gone = record.kind {
+        if let RecordKind::Begun | RecordKind::Deleted = record.kind {
             return Ok(None);
         }
         let path = ArchivePath::new(record.path)?;
@@ -220,7 +220,7 @@ impl<'r> Verifier<'r> {
         let seen = on_the_surface(&status, record.kind);
         let is_same = match record.kind {
             _ if seen.is_some() => return Ok(seen),
-            RecordKind::Directory { .. } | RecordKind::Begun | RecordKind::Gone => true,
+            RecordKind::Directory { .. } | RecordKind::Begun | RecordKind::Deleted => true,
             RecordKind::File { hash, .. } => self.hash(&path)? == hash,
             RecordKind::Hole { .. } => status.blocks() == 0 || self.is_zero(&path)?,
             RecordKind::Link { hash } => ContentHash::of(&self.cursor.link_target(&path)?) == hash,
@@ -260,7 +260,7 @@ fn on_the_surface(status: &Metadata, listed: RecordKind) -> Option<Difference> {
         RecordKind::File { mode, size, .. } | RecordKind::Hole { mode, size } => {
             (kind.is_file(), mode, Some(size))
         }
-        RecordKind::Begun | RecordKind::Gone => return None,
+        RecordKind::Begun | RecordKind::Deleted => return None,
     };
     // The owner may do what the archive says, and others no more than that.
     let there = status.mode() & 0o7777;

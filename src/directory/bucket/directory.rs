@@ -199,7 +199,7 @@ fn copy(content: &Spooled, file: &mut File, sent: &mut Sent<'_>) -> io::Result<(
     each_piece(content.reader(), &mut vec![0; PIECE], identity, write)
 }
 
-/// A regular file, perhaps through a symbolic link; `None` for anything else, and for what is gone by now.
+/// A regular file, perhaps through a symbolic link; `None` for anything else, and for a file that has disappeared.
 fn printable_path(entry: io::Result<fs::DirEntry>) -> io::Result<Option<Listed>> {
     let entry = entry?;
     let metadata = match fs::metadata(entry.path()) {

@@ -67,7 +67,7 @@ pub fn absent_bucket(name: impl AsRef<[u8]>) -> Error {
 /// The error of a place for a bucket that has other things in it.
 pub(super) fn not_empty(name: impl AsRef<[u8]>) -> Error {
     let refused = format_bytes("cannot create a bucket at '{}'", &[name.as_ref()]);
-    let cause = "other files are there, and no bucket";
+    let cause = "the directory has other files and is not a bucket";
     Error::fatal(refused)
         .caused_by(cause)
         .hinted("name a directory that is new or empty: git sluice publish --create <directory>/<channel> <commit>")

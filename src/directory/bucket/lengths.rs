@@ -1,6 +1,6 @@
 //! Answers of servers of plain HTTP that do not say their length, as those do that compress or make files on the way.
 //!
-//! The crate `object_store` reads no answer without a length, so such an answer gets one that no file has. Nobody may rely on
+//! The crate `object_store` reads no answer without a length, so such an answer gets one that no file has. No caller may rely on
 //! it: the end of the answer is the end of the file, and the channel says which length an archive has.
 
 use std::{future::Future, pin::Pin};

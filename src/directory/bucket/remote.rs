@@ -195,7 +195,7 @@ impl RemoteBucket {
         match put_parts(&mut *upload, content, sent).await {
             Ok(()) => upload.complete().await.map(|_| ()),
             Err(error) => {
-                // The failure is told, not that of cleaning up.
+                // This failure is reported, not one of cleaning up.
                 let _ = upload.abort().await;
                 Err(error)
             }
@@ -378,7 +378,7 @@ fn store(
             Arc::new(builder.with_retry(retry).build()?)
         }
         "http" | "https" => {
-            // A whole archive may take longer than the deadline, as long as bytes come.
+            // An archive may take longer than the deadline, as long as bytes come.
             let client = ClientOptions::new()
                 .with_timeout_disabled()
                 .with_read_timeout(deadline)

@@ -28,7 +28,7 @@ impl BucketUrl {
         }
     }
 
-    /// The scheme, and the rest behind `://`.
+    /// The scheme, and the rest after `://`.
     #[cfg(feature = "store")]
     pub(super) fn parts(&self) -> (&str, &str) {
         self.0.split_once("://").unwrap_or(("", &self.0))

@@ -1,12 +1,12 @@
 //! The ages that keep apart publishers and `prune`, which removes what no channel lists.
 //!
-//! A publisher writes an archive, then a channel that lists it. In between, the archive looks like one that nobody wants.
+//! A publisher writes an archive, then a channel that lists it. In between, the archive looks like an unused one.
 //! Object stores have no locks, and a lock on a directory holds on one machine only, so time has to decide. These rules
 //! hold for every bucket:
 //!
 //! * `prune` removes no archive that is younger than [`LEAST`], and knows all channels as they were within [`CURRENT`].
 //! * A publisher lists only archives that were young, by [`YOUNG`], and looks at them again after it has written the
-//!   channel. An archive that is gone by then, or is no longer young, is written again.
+//!   channel. An archive that is missing by then, or is no longer young, is written again.
 //!
 //! Suppose that a `prune` has read the channels just before the channel was written. It removes within [`CURRENT`] from then, and
 //! an archive that the publisher has found in its place is at most twice [`YOUNG`] old: [`LEAST`] is more than both
@@ -25,7 +25,7 @@ pub(super) const YOUNG: Duration = Duration::from_secs(15 * 60);
 /// How long `prune` believes what it has read of the channels.
 pub(super) const CURRENT: Duration = Duration::from_secs(10 * 60);
 
-/// Whether `time` is at least `age` ago. A clock that is ahead tells of the future, which is no age.
+/// Whether `time` is at least `age` ago. A time in the future, from a clock that is ahead, is no age.
 pub(super) fn is_past(time: SystemTime, age: Duration) -> bool {
     time.elapsed().is_ok_and(|elapsed| elapsed >= age)
 }

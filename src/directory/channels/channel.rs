@@ -1,5 +1,5 @@
 //! The list of what is published under a name, as JSON: see `schema/channel.schema.json`. Must not believe what a bucket
-//! holds: a list that makes no sense is refused.
+//! holds: an inconsistent list is refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +93,7 @@ impl Channel {
             return Ok(None);
         };
         let channel = Self::parse(&bytes).map_err(|reason| {
-            Error::damaged(format!("the channel '{name}' makes no sense"))
+            Error::damaged(format!("cannot parse the file of channel '{name}'"))
                 .caused_by(reason)
                 .hinted(format!(
                     "git sluice publish --republish <bucket>/{name} <commit> replaces it"
@@ -143,7 +143,7 @@ impl Channel {
         name: &ChannelName,
         known: Option<&Version>,
     ) -> Result<bool> {
-        // Readers refuse a channel that makes no sense, and so does the next publisher.
+        // Readers refuse an inconsistent channel, and so does the next publisher.
         let checked = self
             .check()
             .and_then(|()| serde_json::to_vec_pretty(self).map_err(|error| error.to_string()));

@@ -57,8 +57,8 @@ pub trait ArchiveMaker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
     /// It is older: an ancestor, or earlier than a newest commit that the repository lacks.
-    Behind,
-    /// A commit of the channel leads to it, or it cannot be told.
+    Older,
+    /// A commit of the channel leads to it, or that is unknown.
     Ahead,
     /// Nothing of the channel leads to it.
     Foreign,
@@ -81,7 +81,7 @@ pub struct Made {
 /// When a full archive is published in addition to a delta.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Behind so many deltas.
+    /// After this many deltas.
     pub steps: u32,
     /// When the deltas have more than this part of the bytes of the full archive.
     pub part: f64,
@@ -292,7 +292,7 @@ impl Publication<'_> {
     fn is_ahead(&self, name: &ChannelName, channel: &Channel) -> Result<bool> {
         let others: Vec<_> = channel.steps.iter().map(|step| &*step.target).collect();
         match self.producer.standing(&channel.target, &others)? {
-            History::Behind => Ok(false),
+            History::Older => Ok(false),
             History::Ahead => Ok(true),
             History::Foreign => Err(other_history(name, channel, &self.producer.target())),
         }
@@ -334,7 +334,7 @@ impl Publication<'_> {
         let Some(delta) = self.delta(&channel.target.commit)? else {
             return self.full_because(FullReason::MissingBase);
         };
-        // A delta as large as everything helps nobody.
+        // A delta as large as a full archive is useless.
         if delta.content.size() >= last.size {
             return self.full_because(FullReason::LargeDelta);
         }
@@ -350,8 +350,8 @@ impl Publication<'_> {
     /// Why a full archive should follow a delta of `size` bytes, if one should.
     fn is_long(&self, last: &LastFull, size: u64) -> Option<FullReason> {
         let Limits { steps, part } = self.conditions.limits;
-        let bytes = last.bytes_behind.saturating_add(size);
-        if last.steps_behind >= steps as usize {
+        let bytes = last.later_bytes.saturating_add(size);
+        if last.later_steps >= steps as usize {
             Some(FullReason::FullEvery)
         } else if bytes as f64 > last.size as f64 * part {
             Some(FullReason::FullRatio)
@@ -482,7 +482,7 @@ impl Publication<'_> {
         other.or(channel.edition.as_ref()).cloned()
     }
 
-    /// The channel with `steps` behind those of `channel`.
+    /// The channel with `steps` after those of `channel`.
     fn next(
         &self,
         channel: Option<Channel>,
@@ -552,7 +552,7 @@ impl Publication<'_> {
 /// The error of a publication whose filters have the hash `own`.
 fn other_filters(name: &ChannelName, channel: &Channel, own: &str) -> Error {
     Error::fatal(format!(
-        "cannot publish: the archives of the channel '{name}' were made with other options"
+        "cannot publish: the archives of the channel '{name}' were created with other options"
     ))
     .caused_by(format!(
         "their filters have the hash {}, these {own}",
@@ -586,14 +586,14 @@ enum Standing {
 }
 
 /// The newest full archive from which deltas lead to the target of a channel, and these deltas. An older commit may have a
-/// full archive behind it in the list.
+/// full archive after it in the list.
 struct LastFull {
     /// The place in the list.
     at: usize,
     /// The size of the archive, in bytes.
     size: u64,
-    steps_behind: usize,
-    bytes_behind: u64,
+    later_steps: usize,
+    later_bytes: u64,
 }
 
 impl LastFull {
@@ -604,19 +604,19 @@ impl LastFull {
         let steps = channel.steps.iter().enumerate();
         let mut fulls = steps.rev().filter(|(_, step)| is_full(step));
         fulls.find_map(|(at, full)| {
-            let behind = cheapest_chain(&deltas, Some(&full.target), &channel.target.commit)?;
+            let deltas = cheapest_chain(&deltas, Some(&full.target), &channel.target.commit)?;
             Some(Self {
                 at,
                 size: full.size,
-                steps_behind: behind.len(),
-                bytes_behind: behind.iter().map(|step| step.size).sum(),
+                later_steps: deltas.len(),
+                later_bytes: deltas.iter().map(|step| step.size).sum(),
             })
         })
     }
 }
 
 /// The place of the first step of `channel` that stays when `new` ones come. A full archive of the newest commit leaves the
-/// steps from the full archive before it, so that readers that are behind still find their delta.
+/// steps from the full archive before it, so that readers of older commits still find their delta.
 fn first_kept(channel: &Channel, new: &[PublishedArchive], standing: Standing) -> usize {
     let is_full = new.iter().any(|step| step.base.is_none());
     if is_full && standing == Standing::Newest {

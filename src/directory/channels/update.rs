@@ -55,7 +55,7 @@ pub struct Update<'a> {
 
 /// Does what `update` asks for, with the archives in `bucket`. Succeeds only if the directory then holds the commit.
 ///
-/// A damaged archive is passed by where another way leads to the commit; a message tells of it.
+/// A damaged archive is skipped if another chain leads to the commit, with a warning.
 pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>) -> Result<()> {
     let mut start = update.start(&mut reports)?;
     let mut broken: Vec<(Digest, Error)> = Vec::new();
@@ -80,7 +80,7 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
         match journey.follow(&route, &mut start, &mut reports)? {
             None => return Ok(()),
             Some((digest, error)) => {
-                let text = format!("{}; another way is taken", error.message());
+                let text = format!("{}; using another chain of archives", error.message());
                 print_line(&mut reports.console, "warning: ", text.as_bytes());
                 broken.push((digest, error));
             }
@@ -114,7 +114,7 @@ impl Update<'_> {
             }
             // No list says what an interrupted application has left.
             (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::FromScratch),
-            // The differences are told by the application.
+            // `apply` reports the differences.
             (Check::Repair, Some(Content::Holds(_))) => {
                 match apply::check(self.directory, &mut io::sink(), apply::text_line, console) {
                     Err(error) if error.kind() == ExitKind::DirectoryDiffers => {
@@ -354,7 +354,9 @@ fn fetch(
     })?;
     let sum = hashing.finish()?;
     if !is_there {
-        Err(damaged("is missing"))
+        Err(damaged("is missing").hinted(
+            "git sluice publish --republish <bucket>/<channel> <commit> writes a full archive",
+        ))
     } else if spool.size() != step.size {
         Err(damaged("is shorter than the channel says"))
     } else if sum != step.sha256 {

@@ -74,10 +74,10 @@ impl fmt::Display for GlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotUtf8 => "not UTF-8",
-            Self::Nul => "holds a NUL",
-            Self::Unclosed => "unclosed [",
-            Self::EmptyClass => "a class holds nothing",
-            Self::CrowdedClass => "a class holds more than one range",
+            Self::Nul => "contains a NUL",
+            Self::Unclosed => "missing ']'",
+            Self::EmptyClass => "a class is empty",
+            Self::CrowdedClass => "a class contains more than one range",
             Self::BackwardRange => "a range ends before it starts",
             Self::TooDeep => "groups nest too deep",
         })

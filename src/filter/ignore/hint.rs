@@ -68,19 +68,19 @@ fn texts(pattern: &[u8], tokens: &[Token]) -> impl Iterator<Item = &'static str>
     let checks = [
         (
             matches!(tokens.last(), Some(Token::Text(text)) if text.ends_with(b"/")),
-            "ignores nothing: only the paths of files are tested, and none ends in '/'; add '**'",
+            "matches nothing: only the paths of files are compared, and none ends in '/'; add '**'",
         ),
         (
             is_start,
-            "ignores all that starts so, whatever follows; for a directory alone, add '/'",
+            "matches every path that starts with it; for only the directory, add '/'",
         ),
         (
             pattern.starts_with(b"!"),
-            "'!' is part of the name: what another line ignores cannot be taken back",
+            "has no special '!': this grammar has no exceptions",
         ),
         (
             !has_slash && !pattern.starts_with(b"**"),
-            "holds in the root directory only",
+            "matches only in the root directory",
         ),
         (
             counts_bytes(tokens),
@@ -88,11 +88,11 @@ fn texts(pattern: &[u8], tokens: &[Token]) -> impl Iterator<Item = &'static str>
         ),
         (
             odd_stars(tokens),
-            "zoekt may match less: it wants a character for the odd one of these stars",
+            "zoekt may match fewer paths: it expects a character for the odd star",
         ),
         (
             !groups_are_plain(tokens),
-            "zoekt may match otherwise: it guesses at the lengths of what groups like this match",
+            "zoekt may match other paths: it guesses the length of groups like this",
         ),
     ];
     checks
@@ -177,16 +177,16 @@ mod tests {
 
     #[test]
     fn traps_are_named() {
-        let nothing = "ignores nothing: only the paths of files";
-        let starts_so = "ignores all that starts so";
-        let root = "holds in the root directory only";
+        let nothing = "matches nothing: only the paths of files";
+        let starts_so = "matches every path that starts with it";
+        let root = "matches only in the root directory";
         check(".github/", &[nothing, root]);
         check("docs/*/", &[nothing]);
         check("**/data/", &[nothing]);
         check("foo", &[starts_so, root]);
         check("foo.go", &[root]);
         check("node_modules/", &[root]);
-        check("!/foo/", &["'!' is part of the name"]);
+        check("!/foo/", &["has no special '!'"]);
         for plain in ["/", "**/x.go", "/foo/", "*.c/**"] {
             check(plain, &[]);
         }
@@ -197,7 +197,7 @@ mod tests {
         check("/a?c", &["zoekt may miss names that are not ASCII"]);
         check("/[0-9]?*", &["zoekt may miss names that are not ASCII"]);
         check("/[!a]*.*", &[]);
-        check("a/***", &["zoekt may match less"]);
+        check("a/***", &["zoekt may match fewer paths"]);
         for plain in [
             "/*.{js,css}",
             "/{*.js,*.css}",
@@ -215,7 +215,7 @@ mod tests {
             "/{a,é}*",
             "/{a,b}*?",
         ] {
-            check(guessed, &["zoekt may match otherwise"]);
+            check(guessed, &["zoekt may match other paths"]);
         }
     }
 }

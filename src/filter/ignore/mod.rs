@@ -245,7 +245,7 @@ mod tests {
         let error = rules
             .add("test", text, Strictness::Error)
             .expect_err("a bad line");
-        assert_eq!(error.words(), "line 3: '[': unclosed [");
+        assert_eq!(error.words(), "line 3: '[': missing ']'");
         assert!(rules.ignores(b"before") && !rules.ignores(b"good"));
         assert_eq!(rules.add("test", text, Strictness::Warn), Ok(vec![error]));
         assert!(

@@ -14,7 +14,7 @@ pub(super) enum Asker {
     Pathspec(usize),
 }
 
-/// The complaints about the files in force.
+/// The complaints about the files that apply.
 #[derive(Clone, Default)]
 pub(super) struct Complaints {
     /// Warnings about the files that git reads before the root's file.
@@ -62,7 +62,7 @@ impl Complaints {
 
     /// Add to the note every complaint that `asker` has not received yet.
     pub(super) fn tell(&mut self, asker: Asker) {
-        let (bit, behind) = match asker {
+        let (bit, is_late) = match asker {
             Asker::Export => (0, false),
             Asker::Conversion => (1, true),
             Asker::Text => (2, true),
@@ -75,7 +75,7 @@ impl Complaints {
         {
             if level.heard & (1 << bit) == 0 {
                 level.heard |= 1 << bit;
-                let note = if behind {
+                let note = if is_late {
                     &mut self.note.after
                 } else {
                     &mut self.note.before

@@ -1,4 +1,4 @@
-//! Looks up the attributes of a path in the files in force (gitattributes(5)).
+//! Looks up the attributes of a path in the files that apply (gitattributes(5)).
 //!
 //! The caller names the wanted attributes first. Lines that cannot influence a wanted attribute are dropped
 //! when their file is read, so a tree without relevant lines costs nothing. The look-up never depends on the
@@ -166,7 +166,7 @@ impl Lookup {
         self.live > 0
     }
 
-    /// Whether a line in force or a macro mentions the attribute at `position`. Files further down may use
+    /// Whether a line that applies or a macro mentions the attribute at `position`. Files further down may use
     /// any macro.
     pub(super) fn mentions(&self, position: usize) -> bool {
         let levels = self.levels.iter().flatten();
@@ -326,7 +326,7 @@ impl Lookup {
     }
 }
 
-/// The files in force, those that decide first in front.
+/// The files that apply, those that decide first in front.
 fn by_precedence<'a>(
     info: &'a Rules,
     levels: &'a [Option<Arc<Rules>>],

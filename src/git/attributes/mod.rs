@@ -114,7 +114,7 @@ pub struct OutsideFile {
 }
 
 impl OutsideFile {
-    /// The bytes that are in force; none for a missing file.
+    /// The bytes of the file that applies; none if it is missing.
     pub fn bytes(&self) -> &[u8] {
         &self.content.bytes
     }
@@ -178,7 +178,7 @@ pub enum AutoCrlf {
     Input,
 }
 
-/// The attribute files in force in the current directory of the walk.
+/// The attribute files that apply in the current directory of the walk.
 #[derive(Clone)]
 pub struct Attributes {
     settings: Arc<AttributeSettings>,
@@ -283,13 +283,13 @@ impl Attributes {
         std::mem::take(&mut self.complaints.note)
     }
 
-    /// Whether any attribute or setting in force may change the archive.
+    /// Whether any attribute or setting that applies may change the archive.
     fn in_force(&self) -> bool {
         let text_by_default = self.settings.diff_binary.contains_key(DEFAULT_DRIVER);
         self.lookup.is_live() || self.settings.autocrlf == AutoCrlf::True || text_by_default
     }
 
-    /// Whether the files in force may set `export-subst` below the directory entered last.
+    /// Whether the files that apply may set `export-subst` below the directory entered last.
     pub fn may_substitute(&self) -> bool {
         self.lookup.mentions(self.lookup.position(b"export-subst"))
     }

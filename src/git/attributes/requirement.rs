@@ -24,7 +24,7 @@ pub struct Requirement {
 }
 
 impl Requirements {
-    /// Parse the text behind `attr:`.
+    /// Parse the text after `attr:`.
     pub fn parse(text: &BStr) -> Result<Self> {
         if text.is_empty() {
             return Err(Error::fatal("attr spec must not be empty"));

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 /// Tells whether an archive follows from its request alone. The archive does not if a command of the user or the
-/// installed git has a part in it, if a message goes with it, or if it is cut. Clones tell the same.
+/// installed git has a part in it, if it comes with a message, or if it is cut. Clones share this.
 #[derive(Clone, Debug, Default)]
 pub struct Shareable {
     is_private: Arc<AtomicBool>,

@@ -239,7 +239,7 @@ impl Substitution {
     /// The output of git, whose messages go to `log`.
     fn output(&mut self, output: Option<Output>, log: &mut Buffer) -> Result<Vec<u8>> {
         let Some(output) = output else {
-            return Err(cannot_expand().hinted("the installed git is asked for it: is there one?"));
+            return Err(cannot_expand().hinted("this needs git in PATH"));
         };
         if !output.status.success() {
             return Err(program::refusal(&output).unwrap_or_else(cannot_expand));
@@ -344,7 +344,7 @@ impl Date {
         })
     }
 
-    /// As the placeholder with `kind` behind its first letter shows it.
+    /// As the placeholder with `kind` after its first letter shows it.
     fn show(&self, kind: u8) -> Option<String> {
         match kind {
             b't' => Some(self.seconds.clone()),

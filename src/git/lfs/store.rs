@@ -145,7 +145,7 @@ impl LfsObject {
 }
 
 /// Asks the system for the content of `objects`, which are in one store, as far as the store reads ahead. Asks for nothing if a
-/// sample of the objects is in memory, as `is_in_memory` tells of a file.
+/// sample of the objects is in memory, as `is_in_memory` reports for a file.
 pub fn ask_if_cold(objects: &[LfsObject], is_in_memory: impl Fn(&Path) -> bool) {
     let step = objects.len().div_ceil(SAMPLE).max(1);
     let sample = objects.iter().step_by(step).filter_map(LfsObject::file);

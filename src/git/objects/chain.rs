@@ -126,7 +126,7 @@ impl ChainBuilder {
             let (pack, offset) = at;
             let header = odb
                 .pack(pack)
-                .ok_or(Damage("pack is gone"))?
+                .ok_or(Damage("pack has disappeared"))?
                 .header(offset)?;
             let node = NodeId(self.chains.nodes.len() as u32);
             if self.chains.nodes.len() - start >= MAX_LINKS {
@@ -189,9 +189,9 @@ impl ChainBuilder {
             return Ok(number);
         }
         let number = self.chains.packs.len() as u32;
-        self.chains
-            .packs
-            .push(Arc::clone(odb.pack(pack).ok_or(Damage("pack is gone"))?));
+        self.chains.packs.push(Arc::clone(
+            odb.pack(pack).ok_or(Damage("pack has disappeared"))?,
+        ));
         self.pack_numbers.insert(pack, number);
         Ok(number)
     }

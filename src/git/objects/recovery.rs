@@ -245,7 +245,7 @@ impl Recovery {
     }
 
     fn entry(&mut self, (id, offset): (PackId, u64)) -> Result<PackEntry, Damage> {
-        let pack = Arc::clone(self.odb.pack(id).ok_or(Damage("pack is gone"))?);
+        let pack = Arc::clone(self.odb.pack(id).ok_or(Damage("pack has disappeared"))?);
         if self.packs.insert(id) {
             self.backing += pack.size();
         }

@@ -118,7 +118,7 @@ enum Purpose {
     List,
 }
 
-/// The order of a list: by repository, with submodules behind all objects.
+/// The order of a list: by repository, with submodules after all objects.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     submodule: BString,
@@ -222,7 +222,7 @@ impl MissingObjects {
         self.list.lock().misses
     }
 
-    /// Take what was noted. A list goes on behind it.
+    /// Take what was noted. A list continues after it.
     pub fn take(&self) -> Vec<Missing> {
         let mut list = self.list.lock();
         list.bytes = 0;
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(listed, expected);
     }
 
-    /// Shorter paths may make room later, but not for what comes behind a dropped object.
+    /// Shorter paths may make room later, but not for objects after a dropped one.
     #[test]
     fn nothing_is_left_out_of_a_list() {
         let wanted = MissingObjects::within(3 * BYTES).only_listed();

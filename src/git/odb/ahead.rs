@@ -61,7 +61,7 @@ impl Odb {
         self.ahead = Some(max_bytes);
     }
 
-    /// Expects that most objects of the newest commits are looked up: a whole archive needs them. Each index of at most
+    /// Expects that most objects of the newest commits are looked up: an archive of all files needs them. Each index of at most
     /// `max_bytes` that is not in memory is asked for as a whole when it is opened, and those that are open now.
     pub fn expect_most(&mut self, max_bytes: u64) {
         self.expects_most = Some(max_bytes);

@@ -20,7 +20,7 @@ use std::{
     },
 };
 
-/// The mappings that are watched, as a list that only grows. A slot is used again when its mapping is gone.
+/// The mappings that are watched, as a list that only grows. A slot is used again after its mapping has ended.
 static SLOTS: AtomicPtr<MappingSlot> = AtomicPtr::new(ptr::null_mut());
 /// The handler that was there before.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());

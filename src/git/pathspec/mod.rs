@@ -372,7 +372,7 @@ impl Pathspec {
         a[..prefix] == b[..prefix] && self.same_letters(&a[prefix..], &b[prefix..])
     }
 
-    /// Whether two texts behind the prefix are equal under this pathspec's rule for case.
+    /// Whether two texts after the prefix are equal under this pathspec's rule for case.
     fn same_letters(&self, a: &[u8], b: &[u8]) -> bool {
         if self.icase {
             a.eq_ignore_ascii_case(b)

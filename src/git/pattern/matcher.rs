@@ -223,7 +223,7 @@ impl<T> Matcher<T> {
     }
 }
 
-/// The text behind the last dot.
+/// The text after the last dot.
 fn extension(name: &[u8]) -> Option<&[u8]> {
     name.rfind_byte(b'.').map(|dot| &name[dot + 1..])
 }

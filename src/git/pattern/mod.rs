@@ -48,7 +48,7 @@ impl Pattern {
     /// The name of a directory, at any depth, that contains every match. `None` if the pattern names none.
     pub fn directory_within(&self) -> Option<&[u8]> {
         let directories = &self.text[..self.text.rfind_byte(b'/')?];
-        // What stands in brackets or behind a backslash may be a slash.
+        // A slash may follow a backslash or be in brackets.
         directories
             .split_str("/")
             .take_while(|part| part.find_byteset(b"[\\").is_none())

@@ -83,7 +83,7 @@ pub(super) fn check(opened: &Opened, environment: &Environment) -> Result<()> {
     let hash = opened.found.format.hash;
     program::check_config(&environment.location, hash).unwrap_or_else(|| {
         let refused = Error::fatal("the configuration may be invalid");
-        Err(refused.hinted("the installed git checks it: is there one?"))
+        Err(refused.hinted("checking it needs git in PATH"))
     })
 }
 

@@ -144,22 +144,22 @@ mod tests {
     use super::Gitmodules;
 
     fn parse(text: &str) -> (Result<Gitmodules, String>, String) {
-        let mut told = Vec::new();
+        let mut warnings = Vec::new();
         let id = ObjectId::null(Kind::Sha1);
-        let parsed = Gitmodules::parse(text.as_bytes(), id, &mut told);
-        let told = String::from_utf8(told).expect("warnings are text");
-        (parsed.map_err(|error| error.to_string()), told)
+        let parsed = Gitmodules::parse(text.as_bytes(), id, &mut warnings);
+        let warnings = String::from_utf8(warnings).expect("warnings are text");
+        (parsed.map_err(|error| error.to_string()), warnings)
     }
 
     #[test]
     fn paths_lead_to_names() {
-        let (modules, told) = parse(
+        let (modules, warnings) = parse(
             "[submodule \"lib\"]\n\tpath = deps/lib\n\turl = ../x\n[submodule \"other\"]\npath=o\n",
         );
         let modules = modules.expect("a sound file");
         assert_eq!(modules.name(b"deps/lib").expect("known"), "lib");
         assert_eq!(modules.name(b"o").expect("known"), "other");
-        assert!(modules.name(b"deps").is_none() && told.is_empty());
+        assert!(modules.name(b"deps").is_none() && warnings.is_empty());
         assert!(modules.knows(b"lib") && modules.knows(b"o") && modules.knows(b"o/inner"));
         assert!(!modules.knows(b"deps") && !modules.knows(b"oo"));
     }
@@ -167,14 +167,14 @@ mod tests {
     #[test]
     fn names_that_lead_elsewhere_are_ignored() {
         for name in ["../../evil", "..", "a/../b", r"a\\..\\b", ""] {
-            let (modules, told) = parse(&format!("[submodule \"{name}\"]\npath = lib\n"));
+            let (modules, warnings) = parse(&format!("[submodule \"{name}\"]\npath = lib\n"));
             assert!(
                 modules.expect("a sound file").name(b"lib").is_none(),
                 "{name}"
             );
             assert!(
-                told.starts_with("warning: ignoring suspicious submodule name"),
-                "{told}"
+                warnings.starts_with("warning: ignoring suspicious submodule name"),
+                "{warnings}"
             );
         }
         let (modules, _) = parse("[submodule \"a..b/...\"]\npath = lib\n");
@@ -183,11 +183,11 @@ mod tests {
 
     #[test]
     fn paths_that_look_like_options_are_ignored() {
-        let (modules, told) = parse("[submodule \"ok\"]\npath = -b\n");
+        let (modules, warnings) = parse("[submodule \"ok\"]\npath = -b\n");
         assert!(modules.expect("a sound file").name(b"-b").is_none());
         let warning = "warning: ignoring 'submodule.ok.path' which may be interpreted as a \
             command-line option: -b\n";
-        assert_eq!(told, warning);
+        assert_eq!(warnings, warning);
     }
 
     #[test]

@@ -50,7 +50,7 @@ type Known = BTreeMap<BString, Promisor>;
 pub enum Fetched {
     /// All are there.
     All,
-    /// An object is nowhere, and nobody has promised it: as missing as in a repository without such remotes.
+    /// An object is missing and no promisor remote knows it: the repository is damaged.
     Unpromised,
     /// These objects were promised and are not to be had.
     Lost(Vec<Missing>),
@@ -146,10 +146,8 @@ impl Promisors {
             None => error,
         };
         error.hinted(match self.lazy {
-            Lazy::Allowed => "--missing=placeholder and --missing=omit do without missing files",
-            Lazy::Forbidden => {
-                "GIT_NO_LAZY_FETCH=0 allows to fetch; a server does not unless told so"
-            }
+            Lazy::Allowed => "--missing=placeholder or --missing=omit skips missing files",
+            Lazy::Forbidden => "set GIT_NO_LAZY_FETCH=0 to allow fetching",
         })
     }
 }

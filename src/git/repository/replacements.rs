@@ -52,8 +52,8 @@ pub(super) fn replacements(
 fn list(base: &BStr, location: &GitLocation) -> Result<Vec<RefTarget>> {
     let words = ["replace", "--list", "--format=medium"].map(OsStr::new);
     let unread = || Error::fatal(format_bytes("cannot read the refs below {}", &[base]));
-    let output = program::ask(location, &words)
-        .ok_or_else(|| unread().hinted("the installed git is asked for them: is there one?"))?;
+    let output =
+        program::ask(location, &words).ok_or_else(|| unread().hinted("this needs git in PATH"))?;
     if !output.status.success() {
         return Err(program::refusal(&output).unwrap_or_else(unread));
     }

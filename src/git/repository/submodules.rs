@@ -84,7 +84,7 @@ fn embedded(top: &Path, path: &[u8]) -> Option<PathBuf> {
     let mut directory = top.to_owned();
     for part in path.split_str("/") {
         directory.push(OsStr::from_bytes(part));
-        // Behind a link there may be anything.
+        // A link may lead anywhere.
         if !directory.symlink_metadata().is_ok_and(|file| file.is_dir()) {
             return None;
         }

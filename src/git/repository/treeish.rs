@@ -130,7 +130,7 @@ pub fn required_ref(repository: &Repository, name: &BStr) -> Result<BString> {
     }
 }
 
-/// The time of the committer, found as git finds it (`parse_commit_date` of its commit.c): in the second line behind the
+/// The time of the committer, found as git finds it (`parse_commit_date` of its commit.c): in the second line after the
 /// parents. The author and the end of the line may be anything. Zero where there is none.
 fn commit_time(commit: &[u8]) -> u64 {
     let lines = commit.lines_with_terminator().skip(1);
@@ -194,7 +194,7 @@ fn refuse_endless_tags(repository: &Repository, reader: &mut Reader, name: &BStr
         return Ok(());
     };
     let start = name[..end].as_bstr();
-    let told = || {
+    let resolved = || {
         let output = rev_parse(&repository.location, &["--verify"], start)?;
         ObjectId::from_hex(output.stdout.trim()).ok()
     };
@@ -205,7 +205,7 @@ fn refuse_endless_tags(repository: &Repository, reader: &mut Reader, name: &BStr
             .map(|found| found.id)
     };
     let id = full_id(repository, start).or_else(known);
-    let Some(id) = id.or_else(told) else {
+    let Some(id) = id.or_else(resolved) else {
         return Ok(());
     };
     match peeled(reader, id, &mut Buffer::default()) {

@@ -2,7 +2,7 @@
 //!
 //! Threads write lines, each next to the piece of the archive with its entry, and the writer outputs them in
 //! that order. As far as the system allows, no line is written partially. The last line is written only
-//! after the complete archive.
+//! after the archive is complete.
 
 use std::io::Write;
 
@@ -42,7 +42,7 @@ pub struct Record<'a> {
     pub decoded: bool,
     /// The change since the base, if there is a base.
     pub change: Option<ManifestChange<'a>>,
-    /// Whether only the content decides, and nobody has read it.
+    /// Whether only the content decides, and it was not read.
     pub undecided: bool,
     /// Why the name breaks on other systems, if anybody has looked.
     pub unportable: &'a [Unportable],
@@ -70,7 +70,7 @@ impl ManifestChange<'_> {
 }
 
 /// Append the line of a deleted path.
-pub fn gone(path: &[u8], change: ManifestChange<'_>, out: &mut Buffer) {
+pub fn write_deletion(path: &[u8], change: ManifestChange<'_>, out: &mut Buffer) {
     let mut line = ObjectLine::new(out);
     line.text("path", path);
     change.write(&mut line);
@@ -314,7 +314,7 @@ impl Manifest {
         self.outlet.write(lines)
     }
 
-    /// Write the last line, after all entries and the complete archive.
+    /// Write the last line, after all entries, when the archive is complete.
     pub fn end(mut self) -> Result<()> {
         self.outlet.line(&End::of(self.entries))
     }

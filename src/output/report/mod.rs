@@ -26,7 +26,7 @@ pub use channel::{BANDS, Bands, Channel, ReportWriter};
 pub use json::json_line;
 pub use manifest::{
     EntryPosition, Lines, Listing, Manifest, ManifestChange, ManifestHeader, Positions, Record,
-    gone,
+    write_deletion,
 };
 pub use missing::MissingList;
 pub use progress::{Console, Done, Meter, Terminal, Total};

@@ -31,7 +31,7 @@ pub(super) fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S
     to.collect_str(&format_args!("{time:.6}"))
 }
 
-/// Opens `path` to append lines to it. A pipe without a reader is an error, because nobody waits for one.
+/// Opens `path` to append lines to it. A pipe without a reader is an error, because no run waits for one.
 pub fn open_log(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let mut options = OpenOptions::new();

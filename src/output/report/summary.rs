@@ -221,7 +221,7 @@ pub struct Summary {
     /// The changes since the base, if there is a base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChangeCounts>,
-    /// Bytes of the whole archive, if they are known.
+    /// Bytes of the entire archive, if they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_length: Option<u64>,
     /// Bytes of the archive that were sent.

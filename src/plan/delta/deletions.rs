@@ -126,7 +126,7 @@ impl Deletions {
     }
 
     /// These deletions, preceded by those inside submodules.
-    pub fn behind(&self, inner: Vec<Arc<Self>>) -> Self {
+    pub fn after(&self, inner: Vec<Arc<Self>>) -> Self {
         Self {
             own: Arc::clone(&self.own),
             added: Arc::clone(&self.added),
@@ -171,7 +171,7 @@ fn next(records: &mut impl Read) -> io::Result<Deletion> {
 }
 
 fn cannot_keep(error: io::Error) -> Error {
-    Error::fatal("cannot keep what is gone").caused_by(error)
+    Error::fatal("cannot store deleted paths").caused_by(error)
 }
 
 #[cfg(test)]
@@ -236,7 +236,7 @@ mod tests {
             log.finish().expect("room")
         };
         let inner = Arc::new(log(b"sub/a\0"));
-        let all = log(b"b\0\xff c\0").behind(vec![inner]);
+        let all = log(b"b\0\xff c\0").after(vec![inner]);
         let mut found = Vec::new();
         all.each_added(&mut |name| {
             found.push(name.to_vec());

@@ -184,8 +184,8 @@ impl Diff {
             TreeStep::End => {
                 self.old.view.leave();
                 advance(&mut self.old, reader)?;
-                let gone = self.frames.leave().filter(|frame| frame.visibility.old);
-                Ok(self.directory(Status::Deleted, gone.and_then(|frame| frame.old)))
+                let deleted = self.frames.leave().filter(|frame| frame.visibility.old);
+                Ok(self.directory(Status::Deleted, deleted.and_then(|frame| frame.old)))
             }
             TreeStep::Directory(id) => {
                 match self.old.view.directory(&self.path) {

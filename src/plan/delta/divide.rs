@@ -38,7 +38,7 @@ impl Diff {
         let (old, new) = (&self.old.trees, &self.new.trees);
         (0..self.frames.known()).find_map(|number| {
             // After a directory that both sides have entered, both continue at the same position.
-            let behind = || {
+            let last = || {
                 self.frames
                     .get(number + 1)
                     .filter(|below| below.has_both())?;
@@ -46,7 +46,7 @@ impl Diff {
                 Some((new.at(number), old.at(number)))
             };
             let cuts = Trees::common_middle(new, old, number);
-            let (new, old) = cuts.or_else(behind)?;
+            let (new, old) = cuts.or_else(last)?;
             Some(Middle { number, old, new })
         })
     }

@@ -232,7 +232,7 @@ pub(super) fn order(old: &Side, new: &Side) -> Order {
     }
 }
 
-/// Compare in the order of trees: a directory as if its name ended in a slash, its end behind its entries.
+/// Compare in the order of trees: a directory as if its name ended in a slash, and its end after its entries.
 fn compare(one: (TreeStep, &[u8]), other: (TreeStep, &[u8])) -> Ordering {
     let is_in = |path: &[u8], directory: &[u8]| {
         directory.is_empty()

@@ -32,7 +32,7 @@ impl DeltaWalk {
         }
     }
 
-    /// The submodule whose entry was appended last, if its changes are to follow. Told once.
+    /// The submodule whose entry was appended last, if its changes are to follow. Returned once.
     pub fn submodule(&mut self) -> Option<StoreId> {
         self.outer.take_submodule()
     }

@@ -25,11 +25,11 @@ pub struct CopiedPaths {
     root: ObjectId,
     reader: Reader,
     attributes: Attributes,
-    /// The directory whose attribute files are in force.
+    /// The directory whose attribute files apply.
     at: Option<BString>,
     /// The failure to read an attribute file, until somebody can report it.
     failure: Option<Error>,
-    /// Whether reasons of links that stay may be told.
+    /// Whether reasons of links that stay may be reported.
     tells_reasons: bool,
 }
 
@@ -86,12 +86,12 @@ impl CopiedPaths {
         Some(self.attributes.treatment(&original))
     }
 
-    /// Why the link at `path` stays one, if that may be told.
+    /// Why the link at `path` stays one, if that may be reported.
     pub fn kept(&self, path: &[u8]) -> Option<KeptLink> {
         self.copies.kept(path).filter(|_| self.tells_reasons)
     }
 
-    /// The path that `path` is a copy of, with the attribute files for it in force.
+    /// The path that `path` is a copy of, with the attribute files that apply to it.
     fn original(&mut self, path: &[u8], mode: Mode) -> Option<BString> {
         let original = self.copies.original(path, mode == Mode::Symlink)?;
         let slash = original.rfind_byte(b'/').unwrap_or(0);

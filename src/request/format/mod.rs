@@ -1,6 +1,6 @@
 //! The formats of archives, and the choice between them (git-archive(1), "CONFIGURATION").
 //!
-//! git's formats are built in, in git's order, and Zstandard behind them. The configuration may add formats
+//! git's formats are built in, in git's order, and Zstandard after them. The configuration may add formats
 //! that pipe the tar through a command, and may change or remove the built-in compressors. Must not start a
 //! command.
 
@@ -164,8 +164,8 @@ impl Formats {
         }
         let is_meant = |format: &&NamedFormat| format.is_known_to_git() || !self.follows_git;
         let mut meant = self.all.iter().filter(is_meant);
-        let told = output.and_then(|output| meant.find(|format| format.ends(output)));
-        Ok(told.unwrap_or(&self.all[0]))
+        let named = output.and_then(|output| meant.find(|format| format.ends(output)));
+        Ok(named.unwrap_or(&self.all[0]))
     }
 
     /// Refuses a plain tar, if `format` is one, for a file called `output` if the name is that of a compressed archive. git

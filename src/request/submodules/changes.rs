@@ -25,7 +25,7 @@ pub(in crate::request) struct SubmoduleChanges {
     pub(in crate::request) submodules: Vec<ArchivedRepository>,
     /// The number of changes.
     pub(in crate::request) counts: ChangeCounts,
-    /// What is gone, submodule by submodule: the innermost ones first.
+    /// The deletions, submodule by submodule: the innermost ones first.
     pub(in crate::request) deletions: Vec<Arc<Deletions>>,
 }
 

@@ -137,7 +137,7 @@ impl ViewBuilder<'_> {
         })
     }
 
-    /// Refuses options that do not go with the contents of submodules.
+    /// Refuses options that cannot be combined with the contents of submodules.
     fn fit_submodules(&self) -> Result<()> {
         let how = self.filters.submodules();
         let how_word = word(how);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::support::Repo;
 use crate::support::schema::Schema;
 
-const BEHIND: &str = "fatal: the range is behind the archive, which has 10240 bytes\n";
+const AFTER_END: &str = "fatal: the range starts after the end of the archive (10240 bytes)\n";
 
 /// The bytes `first` to `last`, the last one included, are those of `whole`, however they are asked for.
 #[track_caller]
@@ -46,7 +46,7 @@ fn assert_parts(repo: &Repo, args: &[&str]) {
         }
     }
     let behind = format!(
-        "fatal: the range is behind the archive, which has {} bytes\n",
+        "fatal: the range starts after the end of the archive ({} bytes)\n",
         end + 1
     );
     for range in [
@@ -97,7 +97,7 @@ fn parts_of_changes() {
 fn parts_of_an_empty_archive() {
     let repo = Repo::from("empty");
     repo.sluice(["--byte-range=10240-", "HEAD^{tree}"])
-        .assert_failure(8, BEHIND);
+        .assert_failure(8, AFTER_END);
     let part = repo
         .sluice(["--byte-range=10239-", "HEAD^{tree}"])
         .success();
@@ -116,7 +116,7 @@ fn parts_of_unknown_length() {
     assert!(part == whole[600..=2000]);
     let behind = format!("--byte-range={}-", whole.len());
     let refused = repo.sluice([&behind[..]].iter().chain(&args));
-    refused.assert_refused(8, &["the range is behind the archive"]);
+    refused.assert_refused(8, &["the range starts after the end of the archive"]);
     let refused = repo.sluice(["--byte-range=-10"].iter().chain(&args));
     refused.assert_refused(
         128,

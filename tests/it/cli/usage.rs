@@ -45,12 +45,12 @@ fn amounts() {
         (
             "--max-changed-ratio <fraction>",
             "x",
-            "not a part, such as 0.25 or 25%",
+            "not a fraction, such as 0.25 or 25%",
         ),
         (
             "--max-changed-ratio <fraction>",
             "2",
-            "not a part, such as 0.25 or 25%",
+            "not a fraction, such as 0.25 or 25%",
         ),
     ] {
         let (name, _) = option.split_once(' ').expect("a name and a value");

@@ -340,8 +340,8 @@ fn a_terminal() {
         (text, output.code())
     };
     let refused = "fatal: an archive is not written to a terminal\n\
-                   hint: name a file with -o, or send the archive on through a pipe; \
-                   -o /dev/stdout writes it here\n";
+                   hint: use a pipe or -o <file>; \
+                   -o /dev/stdout forces the terminal\n";
     for options in ["", "--format=zip", "--byte-range=0-9", "--profile=zoekt"] {
         let command = format!("git-sluice {options} HEAD");
         assert_eq!(

@@ -16,7 +16,7 @@ use git_sluice::git::{lfs::Hash, tree::KeptLink};
 use git_sluice::output::report::{
     ChangeCounts, Channel, Counts, EntryPosition, Lines, Manifest, ManifestChange, ManifestHeader,
     Positions, Record, ReportWriter, RunOrigin, Seconds, SentRange, Status, Subject, Summary,
-    Unportable, gone,
+    Unportable, write_deletion,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -244,7 +244,7 @@ fn a_manifest_reads_like_this() {
         status: Status::Deleted,
         old: Some((0o100644, &[0xab; 20])),
     };
-    gone(b"a/b", past, &mut out);
+    write_deletion(b"a/b", past, &mut out);
     let text = String::from_utf8(out.to_vec()).expect("JSON is UTF-8");
     assert_eq!(
         text,

@@ -64,7 +64,7 @@ pub(super) fn has_gzip() -> bool {
     let version = Command::new("gzip").arg("--version").output();
     let known = version.is_ok_and(|output| output.stdout.starts_with(b"gzip 1.12\n"));
     if !known {
-        // Past the capture of the test's output, which nobody sees where it passes.
+        // Past the capture of the test's output, which is hidden if the test passes.
         let _ = writeln!(io::stderr(), "SKIP: gzip is not 1.12 (sluice-deflate)");
     }
     known

@@ -150,7 +150,7 @@ impl Trees {
         self.make_room();
     }
 
-    /// Take the next step and set `path` to its path; `None` behind the end of the root.
+    /// Take the next step and set `path` to its path; `None` after the end of the root.
     pub fn next(&mut self, reader: &mut Reader, path: &mut Vec<u8>) -> Result<Option<TreeStep>> {
         self.recall(reader, path)
             .and_then(|()| self.step(reader, path))

@@ -31,7 +31,7 @@ impl Terminal {
 /// Takes messages to the user, and draws a line below them. A line that is there at the end stays.
 pub struct Console<'a> {
     messages: &'a mut (dyn Write + Send + 'static),
-    /// Where lines are drawn; `None` if nobody wants to see progress.
+    /// Where lines are drawn; `None` if no progress is shown.
     screen: Option<Terminal>,
     drawn: Option<Drawn>,
 }

@@ -17,7 +17,7 @@ const SILENT: Duration = Duration::from_millis(500);
 /// pipe may know more and should draw first if both use one terminal.
 const LONG_SILENT: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Nobody believes a longer time that is left, in seconds.
+/// The longest remaining time that is shown, in seconds.
 const MAX_LEFT: f64 = 100.0 * 3600.0;
 
 /// The number of bytes that a task takes.
@@ -146,7 +146,7 @@ impl Meter {
                 let _ = total.set(bytes);
             }
         };
-        // Without a thread, nobody knows the end.
+        // Without a thread, the end is unknown.
         let _ = thread::Builder::new().name("progress".into()).spawn(work);
     }
 }

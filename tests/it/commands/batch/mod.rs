@@ -419,7 +419,7 @@ fn what_is_no_request() {
     let refused = batch.ask(&["--remote=.", "HEAD"]);
     assert_eq!(
         refused.messages,
-        "fatal: option '--remote' cannot be used in a request\n"
+        "error: option '--remote' cannot be used in a request\n"
     );
     let piped = batch.ask(&["--pathspec-from-file=-", "HEAD"]);
     assert_eq!(piped.messages, "fatal: a request has no standard input\n");

@@ -5,7 +5,7 @@ use super::{FILTERS, Target, applying, ids, laid_down};
 use crate::support::{Repo, noise};
 
 const OTHER: &str = "0123456789012345678901234567890123456789012345678901234567890123";
-const REFUSED: &str = "cannot apply: the archive was made with other options than the directory";
+const REFUSED: &str = "cannot apply: the archive was created with other options than the directory";
 
 fn small() -> (Tree, Tree) {
     let base = tree([("changed", file("old\n")), ("deleted", file("old\n"))]);
@@ -28,7 +28,7 @@ fn deltas_agree_about_their_filters() {
         directory.assert_not_applied(&output, REFUSED, &state);
         let cause = format!(
             "caused by: its filters have the hash {OTHER}, those of the directory {FILTERS}\n\
-             hint: apply a full archive that was made with the options of the delta\n"
+             hint: apply a full archive with the options of the delta\n"
         );
         assert!(output.messages().ends_with(&cause), "{output}");
     }
@@ -131,7 +131,7 @@ fn words_of_the_state() {
     ] {
         let directory = Target::holding(from, &base);
         directory.set_state(&state);
-        let words = "'dir/.git-sluice' does not say what the directory holds";
+        let words = "'dir/.git-sluice' does not name the commit that the directory holds";
         directory.assert_not_applied(&directory.apply(&archive), words, &state);
     }
     for rest in [format!("{OTHER} filters={FILTERS}"), OTHER.to_owned()] {

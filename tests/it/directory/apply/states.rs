@@ -26,28 +26,25 @@ fn a_delta_goes_over_its_base_only() {
         ),
         (
             applying(from, &other),
-            format!("is on the way from {from} to {other}"),
+            format!("is between {from} and {other}"),
         ),
-        (
-            applying(&other, to),
-            format!("is on the way from {other} to {to}"),
-        ),
-        (applying("-", to), format!("is on the way to {to}")),
+        (applying(&other, to), format!("is between {other} and {to}")),
+        (applying("-", to), format!("has a part of {to}")),
         (
             "holds HEAD\n".into(),
-            "'dir/.git-sluice' does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not name the commit that the directory holds".into(),
         ),
         (
             format!("holds {from}\nholds {to}\n"),
-            "'dir/.git-sluice' does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not name the commit that the directory holds".into(),
         ),
         (
             format!("holds {}", "A".repeat(40)),
-            "'dir/.git-sluice' does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not name the commit that the directory holds".into(),
         ),
         (
             "x".repeat(100_000),
-            "'dir/.git-sluice' does not say what the directory holds".into(),
+            "'dir/.git-sluice' does not name the commit that the directory holds".into(),
         ),
     ] {
         let directory = Target::holding(from, &base);
@@ -87,7 +84,7 @@ fn a_directory_that_says_nothing() {
     let directory = Target::holding(from, &base);
     directory.forget();
     let output = directory.apply(&archive);
-    directory.assert_not_applied(&output, "the directory does not say what it holds", "");
+    directory.assert_not_applied(&output, "the directory has no file '.git-sluice'", "");
     assert!(
         output
             .messages()

@@ -171,7 +171,7 @@ fn a_delta_that_was_cut_short_is_not_compared() {
     directory.set_state(&applying(from, to));
     for option in ["--verify", "--repair"] {
         let output = directory.apply_with(&[option, "-"], &archive);
-        let refused = format!("cannot verify: the directory is on the way to {to}");
+        let refused = format!("cannot verify: an update to {to} was interrupted");
         directory.assert_not_applied(&output, &refused, &applying(from, to));
         // A full archive takes the place of everything.
         let full = Archive::of_tree(to, &new);
@@ -423,7 +423,7 @@ fn a_list_that_breaks_off() {
         "",
         "begun do",
         "file 644 1 0",
-        "gone doc/a\\0gone do",
+        "deleted doc/a\\0deleted do",
         "hole 644 1 extra/new\\0x",
     ] {
         let directory = laid_down(from, &old);
@@ -485,7 +485,7 @@ fn what_cannot_be_compared() {
         );
     };
     let directory = Target::holding(from, &base());
-    let unknown = "fatal: cannot verify: no list says what the files in the directory were\n";
+    let unknown = "fatal: cannot verify: '.git-sluice.files' is missing\n";
     assert_refused(&directory, unknown);
     // Nor after a delta: the list would not be whole.
     let target = tree([("doc/b", file("new\n"))]);
@@ -497,12 +497,12 @@ fn what_cannot_be_compared() {
     directory.set_state(&applying(from, to));
     assert_refused(
         &directory,
-        &format!("fatal: cannot verify: the directory is on the way to {to}\n"),
+        &format!("fatal: cannot verify: an update to {to} was interrupted\n"),
     );
     directory.forget();
     assert_refused(
         &directory,
-        "fatal: cannot verify: the directory does not say what it holds\n\
+        "fatal: cannot verify: the directory has no file '.git-sluice'\n\
          hint: 'git status' compares a checkout; in another directory, apply a full archive first\n",
     );
     let directory = laid_down(from, &base());

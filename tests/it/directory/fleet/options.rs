@@ -51,17 +51,17 @@ fn a_bucket_is_created_on_demand() {
     publish_at(&fleet, "full/main --create").assert_failure(
         128,
         "fatal: cannot create a bucket at 'full'\n\
-         caused by: other files are there, and no bucket\n\
+         caused by: the directory has other files and is not a bucket\n\
          hint: name a directory that is new or empty: git sluice publish --create <directory>/<channel> <commit>\n",
     );
     for option in ["", " --create"] {
         publish_at(&fleet, &format!("main{option}")).assert_failure(
             128,
-            "fatal: 'main' names a channel and no bucket\nhint: git sluice publish <bucket>/main <commit>\n",
+            "fatal: 'main' has no bucket part\nhint: git sluice publish <bucket>/main <commit>\n",
         );
         publish_at(&fleet, &format!("./bucket{option}")).assert_failure(
             128,
-            "fatal: './bucket' is a bucket and names no channel\nhint: git sluice publish ./bucket/<channel> <commit>\n",
+            "fatal: './bucket' is a bucket, and the channel is missing\nhint: git sluice publish ./bucket/<channel> <commit>\n",
         );
     }
     let mut names = names(&fleet.directory("."));

@@ -382,7 +382,7 @@ fn other_options_are_refused() {
         output.assert_refused(
             128,
             &[
-                "fatal: cannot publish: the archives of the channel 'main' were made with other options\n\
+                "fatal: cannot publish: the archives of the channel 'main' were created with other options\n\
                  caused by: their filters have the hash ",
                 "\nhint: give the options of the channel, or add --force to replace the files of every machine\n",
             ],

@@ -359,7 +359,7 @@ fn a_key_that_may_not_list() {
     assert!(
         output
             .messages()
-            .contains("is missing; another way is taken"),
+            .contains("is missing; using another chain of archives"),
         "{output}"
     );
     let _ = output.success();
@@ -433,7 +433,7 @@ fn a_web_server_that_answers_for_missing_files() {
         assert!(
             output
                 .messages()
-                .contains("is missing; another way is taken"),
+                .contains("is missing; using another chain of archives"),
             "{status} {output}"
         );
         fleet.assert_holds("d", &ids[2]);

@@ -150,7 +150,7 @@ fn lines_of_64_kib_are_too_long() {
 #[test]
 fn a_bad_line_ends_the_run_before_its_first_byte() {
     let repo = with_rules("good\n[\nother\n");
-    let message = "fatal: cannot use exclude rules of '.sourcegraph/ignore'\ncaused by: line 2: '[': unclosed [\n";
+    let message = "fatal: cannot use exclude rules of '.sourcegraph/ignore'\ncaused by: line 2: '[': missing ']'\n";
     repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"])
         .assert_failure(128, message);
     repo.sluice([IGNORE_FILE, GRAMMAR, "-o", "archive.tar", "HEAD"])
@@ -186,8 +186,8 @@ fn an_ignore_file_is_named_as_in_the_tree() {
 #[test]
 fn a_bad_line_may_be_passed_over() {
     for (rules, line) in [
-        ("a\n[\n", "'[': unclosed ["),
-        ("a\nb\0\n", "'b?': holds a NUL"),
+        ("a\n[\n", "'[': missing ']'"),
+        ("a\nb\0\n", "'b?': contains a NUL"),
     ] {
         let repo = with_rules(rules);
         let strict = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);

@@ -103,11 +103,11 @@ fn every_rule_explains_itself() {
         ),
         (
             "ignored",
-            "omitted: '/ignored/' (.sourcegraph/ignore:2) excludes all that is in it",
+            "omitted: '/ignored/' (.sourcegraph/ignore:2) excludes all its files",
         ),
         (
             "ignored/",
-            "omitted: '/ignored/' (.sourcegraph/ignore:2) excludes all that is in it",
+            "omitted: '/ignored/' (.sourcegraph/ignore:2) excludes all its files",
         ),
         (
             "x.min.js",
@@ -135,7 +135,7 @@ fn every_rule_explains_itself() {
             "attributes/hidden",
             "omitted: by the attribute export-ignore (attributes/.gitattributes:1)",
         ),
-        ("kept", "sent if anything below it is"),
+        ("kept", "sent if it contains sent files"),
     ] {
         let said = said(&repo, &[&["explain"], &common[..], &[path]].concat());
         let path = path.trim_end_matches('/');
@@ -227,7 +227,7 @@ fn a_path_is_one_of_the_current_directory() {
     for (repo, path, said) in [
         (&below, "file", "kept/file: sent"),
         (&below, "./testdata//data", "kept/testdata/data: sent"),
-        (&below, "testdata/", "kept/testdata: sent if anything"),
+        (&below, "testdata/", "kept/testdata: sent if it contains"),
         (
             &below,
             "../run.sh",

@@ -98,18 +98,18 @@ const OTHERWISE: [Vector; 4] = [
 
 /// Lines that make a whole file void, and why.
 const BAD: [(&[u8], &str); 12] = [
-    (b"[a-zA-Z]", "a class holds more than one range"),
+    (b"[a-zA-Z]", "a class contains more than one range"),
     (b"*\xff*", "not UTF-8"),
-    (b"[", "unclosed ["),
-    (b"a[", "unclosed ["),
-    (b"[]", "a class holds nothing"),
-    (b"[]a]", "a class holds nothing"),
-    (b"[a-]", "unclosed ["),
+    (b"[", "missing ']'"),
+    (b"a[", "missing ']'"),
+    (b"[]", "a class is empty"),
+    (b"[]a]", "a class is empty"),
+    (b"[a-]", "missing ']'"),
     (b"[z-a]", "a range ends before it starts"),
-    (b"[a-z0-9]x", "a class holds more than one range"),
+    (b"[a-z0-9]x", "a class contains more than one range"),
     (b"// [x-y]+", ""),
-    (b"good\n[\nother", "line 2: '[': unclosed ["),
-    (b"#[\r\n\r\n  [ ", "line 3: '[': unclosed ["),
+    (b"good\n[\nother", "line 2: '[': missing ']'"),
+    (b"#[\r\n\r\n  [ ", "line 3: '[': missing ']'"),
 ];
 
 fn all() -> impl Iterator<Item = &'static Vector> {

@@ -268,7 +268,7 @@ fn files_that_git_expands() {
     assert!(repo.served(["--remote=.", "HEAD"]).success() == theirs);
     let pathless = repo.shell(&format!("PATH=/nowhere {} HEAD '*'", binary()));
     let missing = "fatal: cannot expand '$Format:…$'\n\
-                   hint: the installed git is asked for it: is there one?\n";
+                   hint: this needs git in PATH\n";
     assert_eq!(pathless.messages(), missing);
 }
 

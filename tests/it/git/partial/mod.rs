@@ -239,7 +239,7 @@ fn a_lost_object_does_not_lose_the_others() {
     }
     expected += &format!("fatal: {}\n", words(0));
     expected += "caused by: 'd05/f05' is not in the repository\n\
-        hint: --missing=placeholder and --missing=omit do without missing files\n";
+        hint: --missing=placeholder or --missing=omit skips missing files\n";
     assert!(output.messages().ends_with(&expected), "{output}");
     assert_eq!(missing(&repo), BTreeSet::from(lost));
     let omitted = repo.sluice(["--missing=omit", "--worktree-attributes", "HEAD"]);
@@ -276,7 +276,7 @@ fn promisor_remotes_are_asked_in_turn() {
 #[test]
 fn fetching_may_be_forbidden() {
     let origin = origin();
-    let hint = "hint: GIT_NO_LAZY_FETCH=0 allows to fetch; a server does not unless told so\n";
+    let hint = "hint: set GIT_NO_LAZY_FETCH=0 to allow fetching\n";
     let cause = "caused by: '.gitattributes' is not in the repository\n";
     for (filter, first, cause) in [
         ("blob:none", "HEAD:.gitattributes", cause),
@@ -414,13 +414,9 @@ fn a_lost_base_is_no_base() {
     let tree = lose(&origin, "HEAD~1:d03");
     let lost = [tree, lose(&origin, "HEAD~1^{tree}")];
     for (repo, base, message) in [
-        (&origin, "HEAD~1", "base 'HEAD~1' is not available\n"),
-        (&without_tree, "HEAD~1", "base 'HEAD~1' is not available\n"),
-        (
-            &without_commit,
-            "HEAD~2",
-            "base 'HEAD~2' is not available\n",
-        ),
+        (&origin, "HEAD~1", "cannot read the base 'HEAD~1'\n"),
+        (&without_tree, "HEAD~1", "cannot read the base 'HEAD~1'\n"),
+        (&without_commit, "HEAD~2", "cannot read the base 'HEAD~2'\n"),
     ] {
         let output = repo.sluice([&format!("--base={base}"), "HEAD"]);
         assert_eq!(output.code(), 3, "{output}");
@@ -429,7 +425,7 @@ fn a_lost_base_is_no_base() {
         assert!(
             output
                 .messages()
-                .ends_with("hint: ask for a full archive\n")
+                .ends_with("hint: leave out --base to get a full archive\n")
         );
     }
     forbidden.git(["archive", "--output=whole.tar", "HEAD"]);

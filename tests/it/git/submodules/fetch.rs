@@ -139,7 +139,7 @@ fn who_wants_no_fetch_gets_none() {
     let repo = repo.env("GIT_NO_LAZY_FETCH", "1");
     let output = repo.sluice([RECURSE, "HEAD"]);
     assert_eq!(output.code(), 128, "{output}");
-    assert!(output.messages().contains("hint: GIT_NO_LAZY_FETCH=0"));
+    assert!(output.messages().contains("hint: set GIT_NO_LAZY_FETCH=0"));
     assert_eq!(fetches(&trace), 0);
 }
 

@@ -56,8 +56,8 @@ fn a_zip_carries_no_deletions() {
         let output = history.delta(ENDS, &[&["--format=zip"], carrier].concat());
         output.assert_failure(
             129,
-            "error: a zip cannot carry deletions\n\
-             hint: --deletions=none leaves them to --manifest; a tar can carry them\n",
+            "error: a zip cannot record deletions\n\
+             hint: use a tar, or --deletions=none with --manifest=<file>\n",
         );
     }
     let zip = history
@@ -84,7 +84,7 @@ fn deletions_that_are_left_to_the_manifest() {
     let output = run_with_input(command.arg("apply").arg(directory.path()), delta);
     assert_eq!(output.code(), 128, "{output}");
     assert!(
-        output.messages().contains("does not carry its deletions"),
+        output.messages().contains("does not list deleted files"),
         "{output}"
     );
     assert!(found(directory.path()) == before);

@@ -136,7 +136,7 @@ fn a_delta_over_other_filters_is_refused() {
         &format!(
             "fatal: the base may have been sent with other filters\n\
              caused by: these have the hash {own}\n\
-             hint: ask for a full archive\n"
+             hint: leave out --base to get a full archive\n"
         ),
     );
     let output = history.delta(ENDS, &["--base-filters=?", "--worktree-attributes"]);
@@ -144,7 +144,7 @@ fn a_delta_over_other_filters_is_refused() {
         3,
         "fatal: the base may have been sent with other filters\n\
          caused by: attributes come from the work tree\n\
-         hint: ask for a full archive\n",
+         hint: leave out --base to get a full archive\n",
     );
     let output = history.sluice(&["--base-filters=x"], "new");
     output.assert_failure(

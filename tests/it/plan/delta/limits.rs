@@ -36,7 +36,7 @@ fn assert_failure_is_summed_up(repo: &Repo, args: &[&str], code: i32, first: &st
 
 #[track_caller]
 fn assert_no_base(repo: &Repo, base: &str, target: &str) {
-    let first = format!("fatal: base '{base}' is not available");
+    let first = format!("fatal: cannot read the base '{base}'");
     assert_failure_is_summed_up(repo, &[&format!("--base={base}"), target], 3, &first);
 }
 
@@ -72,8 +72,9 @@ fn a_base_that_was_cut_off() {
     assert_no_base(&shallow, "HEAD~1", "HEAD");
     let base = format!("--base={old}");
     let output = shallow.sluice([&base, "HEAD"]);
-    let hint =
-        format!("hint: ask for a full archive, or 'git fetch --depth=1 <remote> {old}' first");
+    let hint = format!(
+        "hint: leave out --base to get a full archive, or run 'git fetch --depth=1 <remote> {old}' first"
+    );
     assert_eq!(output.messages().lines().last(), Some(&hint[..]));
     let _ = shallow.git(["fetch", "--quiet", "--depth=1", "origin", &old]);
     let _ = shallow.sluice([&base, "HEAD"]).success();
