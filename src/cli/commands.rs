@@ -148,7 +148,18 @@ fn publish() -> clap::Command {
 
 /// Write an archive of a tree, as git archive does
 ///
-/// The archive has the bytes that git archive writes, unless an option below 'Beyond git archive' changes them.
+/// git-sluice writes the archives of git archive, byte for byte, on all cores and within a limit of memory. The options of git
+/// archive keep their names and effects. Without options of the other groups, the archive has the bytes that git archive writes.
+/// A first word that is not the name of a command starts an archive.
+///
+/// A delta is an archive of only the changes since a base: another commit or tree. It has the new and changed files and a list of
+/// deleted paths. --base=<commit> writes a delta. 'git sluice apply' updates a directory from it, if the directory holds the base,
+/// or from a full archive, and records in the directory which commit it holds.
+///
+/// A bucket is a directory or an object store with published archives, and a channel in it is one branch of one repository with one
+/// set of filters. 'git sluice publish' adds a commit to a channel, as a delta or in full, and 'git sluice apply' updates machines
+/// from the channel without a repository. A cache is a directory in which runs share archives: the first run that asks for an
+/// archive writes it, and the others read along.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice [archive] [<options>] <tree-ish> [<path>...]")]
 pub struct Archive {
@@ -329,7 +340,7 @@ pub struct Missing {
 #[derive(Parser, Clone, Debug)]
 #[command(
     override_usage = "git sluice apply [<options>] <directory> [<archive>]\n       \
-                      git sluice apply [<options>] <directory> <url>/<channel>"
+                      git sluice apply [<options>] --channel=<bucket>/<channel> <directory>"
 )]
 pub struct Apply {
     /// The directory to update
@@ -586,6 +597,10 @@ impl Publish {
 }
 
 /// Remove archives that no channel of a bucket lists
+///
+/// A channel lists the archives that lead to its newest commit. When a new full archive replaces older ones, those stay in the
+/// bucket for machines that are still reading them, until this command removes them. Prints one line of JSON about the archives
+/// that were removed.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice prune [<options>] <bucket>")]
 pub struct Prune {
@@ -606,6 +621,10 @@ pub struct Prune {
 }
 
 /// Answer many requests from standard input
+///
+/// A request is a list of pkt-lines with the words of one archive, as they follow 'git sluice'. Answers go to standard output in the
+/// order of the requests, each with the bytes, the messages and the exit status of a separate run. One process opens each
+/// repository once, so a small archive takes less time than a process of its own. docs/batch-protocol.md describes the packets.
 #[derive(Parser, Clone, Debug, Default)]
 #[command(override_usage = "git sluice batch [<options>]")]
 pub struct Batch {
@@ -625,6 +644,9 @@ pub struct Batch {
 }
 
 /// Serve 'git archive --remote', as git upload-archive does
+///
+/// A server of ssh or a git daemon starts this command for a client. The client can use the options of git archive only, and can
+/// name refs only, unless uploadArchive.allowUnreachable allows other objects.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice upload-archive <repository>")]
 pub(super) struct UploadArchive {
@@ -655,6 +677,9 @@ pub struct StandIn {
 }
 
 /// Print completions for a shell
+///
+/// Write the output to the file that your shell reads: git-sluice in ~/.local/share/bash-completion/completions for bash,
+/// _git-sluice in a directory of fpath for zsh, git-sluice.fish in ~/.config/fish/completions for fish.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice completions <shell>")]
 pub struct Completions {
@@ -675,6 +700,9 @@ pub enum Shell {
 }
 
 /// Print a manual page
+///
+/// 'git sluice manual ls | man -l -' shows the page about ls. To install a page, write it below a directory of MANPATH, for example
+/// to ~/.local/share/man/man1/git-sluice-ls.1.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice manual [<command>]")]
 pub struct Manual {
@@ -683,7 +711,9 @@ pub struct Manual {
     pub command: Option<CommandName>,
 }
 
-/// Print the options that a profile stands for
+/// Print the options of a profile
+///
+/// A profile is a name for filters that fit one reader, such as an indexer. Options that follow --profile=<name> override them.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice profile <name>")]
 pub struct ProfileName {
@@ -693,10 +723,12 @@ pub struct ProfileName {
 }
 
 /// Explain a command or a group of options
+///
+/// Without a word, prints the short help of the program. The topics are paths, filters, changes, bytes, reports, http and cache.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice help [<command> | <topic>]")]
 pub struct Help {
-    /// A command, or one of filters, changes, reports, http, cache
+    /// A command or a topic
     #[arg(value_name = "command|topic")]
     pub word: Option<String>,
 }

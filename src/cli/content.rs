@@ -54,7 +54,7 @@ pub struct ContentOptions {
 
     /// Promise bytes that never change
     ///
-    /// The bytes are those that git archive writes without any configuration, in UTC. They depend on the tree-ish and the
+    /// They match the bytes that git archive writes without any configuration, in UTC, and depend on the tree-ish and the
     /// options alone. The run fails with status 12 if a file shows more than the commit, such as its tags.
     #[arg(long, conflicts_with = "worktree_attributes", help_heading = BYTES)]
     pub stable: bool,
@@ -107,7 +107,7 @@ pub struct Encoding {
 
     /// Choose the compressed bytes of a tar.gz
     ///
-    /// The configuration sluice.gzipCompat has the value for runs without this option. Otherwise the bytes are those of git.
+    /// Default: sluice.gzipCompat, else git.
     #[arg(long, value_name = "program", value_enum, help_heading = BYTES)]
     pub gzip_compat: Option<GzipCompat>,
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::amount::{number, part};
 
 /// The heading in help and manual.
-pub(super) const HEADING: &str = "Only what changed";
+pub(super) const HEADING: &str = "Changes";
 
 /// The base, and the form and bounds of the changes.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Delta {
     #[arg(long, value_name = "action", value_enum)]
     pub deletions: Option<Deletions>,
 
-    /// Ignore files of which only the permission changed
+    /// Ignore changes of permissions alone
     #[arg(long)]
     pub ignore_mode_changes: bool,
 

@@ -12,7 +12,7 @@ use gix::bstr::{BString, ByteSlice};
 use super::amount::size;
 
 /// The heading in help and manual.
-pub(super) const HEADING: &str = "What is sent";
+pub(super) const HEADING: &str = "Filters";
 
 /// Filters. For an option that is not given, the profile decides.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]

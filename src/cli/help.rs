@@ -6,8 +6,8 @@ use super::{
     bash,
     commands::CommandName,
     grammar::Question,
-    names::{BEYOND, PROGRAM},
-    statuses::STATUSES,
+    names::{BEYOND, DOCUMENTATION, PROGRAM},
+    statuses::exit_statuses,
     topics::TOPICS,
 };
 use crate::base::error::{Error, Result, format_bytes};
@@ -48,7 +48,7 @@ pub fn help(word: Option<&str>) -> Result<String> {
         option.hide(!is_in_group)
     });
     let mut page = definition.max_term_width(WIDTH).help_template("{options}");
-    Ok(page.render_long_help().to_string() + "\n")
+    Ok(format!("{heading}:\n{}\n", page.render_long_help()))
 }
 
 /// The short help: a line for each option, and groups of options by their names.
@@ -132,21 +132,32 @@ fn spelled(option: &Arg) -> String {
 
 /// The help with all options and their explanations.
 fn long(command: CommandName) -> String {
-    let statuses = STATUSES.map(|(status, meaning)| format!("  {status:>3}  {meaning}\n"));
-    let end = format!("Exit status:\n{}", statuses.concat());
+    let statuses = exit_statuses(command).into_iter();
+    let statuses: String = statuses
+        .map(|(status, meaning)| format!("  {status:>3}  {meaning}\n"))
+        .collect();
+    let end = format!("Exit status:\n{statuses}\nDocumentation:\n  {DOCUMENTATION}");
     let start = match command {
-        CommandName::Archive => commands(),
+        CommandName::Archive => commands() + "\n",
         _ => String::new(),
     };
-    let mut page = command
-        .definition()
-        .max_term_width(WIDTH)
-        .before_help(start)
-        .after_help(end)
-        .help_template(
-            "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{options}{after-help}",
-        );
-    page.render_long_help().to_string() + "\n"
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{start}{{all-args}}{{after-help}}"
+    );
+    let page = grouped(command).max_term_width(WIDTH).after_help(end);
+    page.help_template(template).render_long_help().to_string() + "\n"
+}
+
+/// The definition of `command` for readers. Only for an archive does it matter which options git has.
+pub(super) fn grouped(command: CommandName) -> Command {
+    let definition = command.definition();
+    if command == CommandName::Archive {
+        return definition;
+    }
+    definition.mut_args(|option| match option.get_help_heading() {
+        Some(BEYOND) => option.help_heading(None),
+        _ => option,
+    })
 }
 
 /// The commands, one a line.

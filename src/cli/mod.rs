@@ -52,4 +52,4 @@ pub use reports::ReportOptions;
 pub use run::{BucketOptions, ProgressOptions, RunOptions, Verbosity};
 pub use serving::{ByteRange, Condition, Range};
 pub use sharing::{Sharing, duration};
-pub use statuses::STATUSES;
+pub use statuses::{all_exit_statuses, exit_statuses};

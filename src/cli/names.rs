@@ -10,6 +10,9 @@ pub(super) const OF_GIT: Option<&str> = None;
 pub(super) const BEYOND: &str = "Beyond git archive";
 
 /// The heading of the options that choose among bytes of the same files.
-pub(super) const BYTES: &str = "The same bytes";
+pub(super) const BYTES: &str = "Bytes";
+/// The address of the documentation.
+pub(super) const DOCUMENTATION: &str =
+    "https://github.com/git-sluice/git-sluice/blob/main/docs/SUMMARY.md";
 /// The heading of the options that choose and add files by path.
 pub(super) const PATHS: &str = "Paths";

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 /// The heading in help and manual.
-pub(super) const HEADING: &str = "For HTTP servers";
+pub(super) const HEADING: &str = "HTTP";
 
 /// The condition of a request.
 #[derive(clap::Args, Clone, Debug, Default)]

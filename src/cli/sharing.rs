@@ -7,7 +7,7 @@ use clap::ValueHint;
 use super::amount::{number, size};
 
 /// The heading in help and manual.
-pub(super) const HEADING: &str = "Many readers of one archive";
+pub(super) const HEADING: &str = "Cache";
 
 /// The directory, and its limits.
 #[derive(clap::Args, Clone, Debug, Default)]

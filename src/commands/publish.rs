@@ -104,7 +104,7 @@ struct Archives<'a> {
     repository: Repository,
     target: PublishedCommit,
     filters: String,
-    /// Whether the user was warned of ignore files that do not exist.
+    /// Whether the user was warned of exclude files that do not exist.
     has_warned: bool,
 }
 

@@ -33,9 +33,9 @@ pub enum AccessFault {
     Space,
     /// The rule starts with a byte order mark, which would be part of it.
     ByteOrderMark,
-    /// The rule starts as a denial of an ignore file.
+    /// The rule starts as a denial of an exclude file.
     ExclamationMark,
-    /// The rule starts as a comment of an ignore file.
+    /// The rule starts as a comment of an exclude file.
     Comment,
     /// The rule has the path of a directory, and no file has that path.
     Directory,
@@ -219,7 +219,7 @@ impl Rule {
     }
 }
 
-/// Refuses a rule that means something in an ignore file, and nothing here.
+/// Refuses a rule that means something in an exclude file, and nothing here.
 fn refuse_other_syntax(pattern: &[u8]) -> Result<(), AccessFault> {
     match pattern.first() {
         Some(b'!') => Err(AccessFault::ExclamationMark),

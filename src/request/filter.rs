@@ -48,7 +48,7 @@ use crate::{
     output::report::Channel,
 };
 
-/// The filters of a request, for any tree. The rules of ignore files in a tree are read for each tree.
+/// The filters of a request, for any tree. The rules of exclude files in a tree are read for each tree.
 pub(super) struct FilterRules<'a> {
     pub(super) given: &'a Filters,
     pub(super) purpose: Purpose,
@@ -60,7 +60,7 @@ pub(super) struct FilterRules<'a> {
     /// The texts of the files of `--exclude-from`.
     pub(super) exclude_texts: Vec<Vec<u8>>,
     pub(super) policy: Policy,
-    /// The ignore files that the user has named, without those that were in a tree so far.
+    /// The exclude files that the user has named, without those that were in a tree so far.
     pub(super) absent: RefCell<Vec<BString>>,
 }
 
@@ -252,7 +252,7 @@ impl<'a> FilterRules<'a> {
         Ok(())
     }
 
-    /// The ignore files that the user has named and no tree had so far. Whether there is a file that the reader may not
+    /// The exclude files that the user has named and no tree had so far. Whether there is a file that the reader may not
     /// know is not reported.
     pub(super) fn absent(&self) -> Vec<BString> {
         let access = self.access.as_ref();
@@ -453,7 +453,7 @@ fn fit_together(settings: &Filters, given: &Filters) -> Result<()> {
     Ok(())
 }
 
-/// Refuses the path of an ignore file that no tree can have: the rules would silently be empty.
+/// Refuses the path of an exclude file that no tree can have: the rules would silently be empty.
 fn fit_tree(path: &OsStr) -> Result<()> {
     let odd = |part: &[u8]| matches!(part, b"" | b"." | b"..");
     if !path.as_bytes().split_str("/").any(odd) {

@@ -128,7 +128,7 @@ pub struct Run {
     pub promisors: Option<Promisors>,
     /// Threads that read ahead as long as the request exists.
     pub read_ahead: Arc<[ReadAhead]>,
-    /// Ignore files that the user has named and no tree has.
+    /// Exclude files that the user has named and no tree has.
     pub absent_rules: Vec<BString>,
 }
 
@@ -178,11 +178,11 @@ impl Content {
 }
 
 impl Run {
-    /// Warns on `diagnostics` of ignore files that do not exist.
+    /// Warns on `diagnostics` of exclude files that do not exist.
     pub fn warn(&self, diagnostics: &mut dyn Write) {
         for path in &self.absent_rules {
             let warning = format_bytes(
-                "--exclude-from-tree='{}' is in no tree and excludes nothing",
+                "no tree contains the --exclude-from-tree file '{}'",
                 &[path],
             );
             print_line(diagnostics, "warning: ", &warning);

@@ -7,7 +7,7 @@ use crate::{
     },
 };
 
-/// Where zoekt and the searcher look for ignore rules.
+/// Where zoekt and the searcher look for exclude rules.
 const IGNORE_FILE: &str = ".sourcegraph/ignore";
 /// The largest file that zoekt and the searcher read by default, in bytes.
 const FILE_LIMIT: u64 = 2 << 20;

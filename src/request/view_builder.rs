@@ -1,5 +1,5 @@
 //! The view of a tree that the options ask for. A view decides about paths, kinds and names. Must not read blobs other
-//! than attribute and ignore files.
+//! than attribute and exclude files.
 
 use std::{cell::RefCell, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 

@@ -1,9 +1,9 @@
-//! A pattern in the glob dialect of ignore files and access rules: that of the Go library gobwas/glob, with
+//! A pattern in the glob dialect of exclude files and access rules: that of the Go library gobwas/glob, with
 //! `/` as separator.
 //!
 //! `*` stays within a path component, `**` does not, `?` and `[…]` match one character (an invalid byte
 //! counts as one character), `{a,b}` is a choice and `\` escapes. Matching is linear in pattern times path
-//! for every pattern. It follows the textbook with one exception, on which existing ignore files may
+//! for every pattern. It follows the textbook with one exception, on which existing exclude files may
 //! depend: `a/**/c` matches `a/c`, since prefix and suffix may overlap.
 
 mod parse;

@@ -1,4 +1,4 @@
-//! Hints about ignore rules whose effect may surprise their authors.
+//! Hints about exclude rules whose effect may surprise their authors.
 //!
 //! A hint describes a line and never changes its effect.
 

@@ -24,7 +24,7 @@ use crate::{
 pub struct DeltaRules {
     /// Permissions are ignored.
     pub ignore_mode: bool,
-    /// Rules from outside of a directory and those above it may differ on the two sides: ignore files, or attribute
+    /// Rules from outside of a directory and those above it may differ on the two sides: exclude files, or attribute
     /// files in a sub-directory of the work tree.
     pub other_rules: bool,
     /// Attribute files are considered.

@@ -348,7 +348,7 @@ impl Survey<'_> {
             return Ok(None);
         }
         if self.may_lack {
-            let template = "submodule path '{}' left empty: commit {} is not here";
+            let template = "submodule '{}' is empty: commit {} is missing";
             let commit = link.commit.to_string();
             let values = [place.shown(), commit.as_bytes()];
             print_line(

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use git_sluice::cli::STATUSES;
+use git_sluice::cli::{CommandName, all_exit_statuses, exit_statuses};
 
 use crate::{
     commands::{COMMANDS, options, text},
@@ -22,8 +22,9 @@ fn the_help_fits_a_terminal_and_ends_with_statuses() {
     let (_, statuses) = help.split_once("\nExit status:\n").expect("statuses");
     let numbers = statuses
         .lines()
-        .filter_map(|line| line.split_whitespace().next());
-    let expected = STATUSES.map(|(status, _)| status.to_string());
+        .map_while(|line| line.split_whitespace().next());
+    let expected = exit_statuses(CommandName::Archive).into_iter();
+    let expected = expected.map(|(status, _)| status.to_string());
     assert!(numbers.eq(expected), "{statuses}");
 }
 
@@ -36,7 +37,8 @@ fn the_documents_have_the_exit_statuses() {
         let status = row.strip_prefix("| ")?.split(' ').next()?;
         status.parse::<u8>().ok()
     });
-    assert!(rows.eq(STATUSES.map(|(status, _)| status)));
+    let all = all_exit_statuses().into_iter();
+    assert!(rows.eq(all.map(|(status, _)| status)));
 }
 
 #[test]
@@ -51,7 +53,15 @@ fn a_manual_page() {
         let escaped = option.replace('-', "\\-");
         assert!(page.contains(&escaped), "{option}");
     }
-    for section in ["SYNOPSIS", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"] {
+    for section in [
+        "SYNOPSIS",
+        "OPTIONS",
+        "FILES",
+        "EXAMPLES",
+        "EXIT STATUS",
+        "DOCUMENTATION",
+        "SEE ALSO",
+    ] {
         assert!(
             page.lines()
                 .any(|line| line.starts_with(".SH") && line.contains(section))

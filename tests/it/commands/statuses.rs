@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, io::Read};
 
-use git_sluice::cli::STATUSES;
+use git_sluice::cli::{CommandName, all_exit_statuses, exit_statuses};
 
 use crate::{
     support::process::Running,
@@ -77,7 +77,15 @@ fn every_status() {
     ] {
         let output = repo.sluice(words.split(' '));
         assert_eq!(output.code(), status, "{words}\n{output}");
-        seen.insert(u8::try_from(status).expect("a status"));
+        let status = u8::try_from(status).expect("a status");
+        let command = words.split(' ').next().unwrap_or_default();
+        let command = CommandName::of(command.as_ref()).unwrap_or(CommandName::Archive);
+        let mut listed = exit_statuses(command).into_iter();
+        assert!(
+            listed.any(|(it, _)| it == status),
+            "the help lists it: {words}"
+        );
+        seen.insert(status);
     }
     let lacking = repo.clone().at("../lacking");
     assert_eq!(lacking.sluice(["HEAD"]).code(), 255);
@@ -91,7 +99,8 @@ fn every_status() {
     let unread = Running::start_between(Vec::new(), command.arg("HEAD"), writer.into());
     assert_eq!(unread.finish().code(), 141);
     seen.insert(status_of_a_busy_cache());
-    assert_eq!(seen, STATUSES.map(|(status, _)| status).into());
+    let all = all_exit_statuses().into_iter();
+    assert_eq!(seen, all.map(|(status, _)| status).collect());
 }
 
 /// The cache makes one archive at a time, of which nobody reads more than a byte.
@@ -121,18 +130,21 @@ fn status_of_a_busy_cache() -> u8 {
     u8::try_from(output.code()).expect("a status")
 }
 
-/// The table is in the help of the program and in its manual page.
+/// The table of the program is in its manual page, and that of a command in the help of the command.
 #[test]
-fn the_table_is_told() {
-    for words in [&["--help"][..], &["manual"]] {
-        let text = super::text(words);
-        for (status, meaning) in STATUSES {
-            let start: String = meaning.chars().take(12).collect();
-            let start = start
-                .trim_end()
-                .replace('-', if words[0] == "manual" { "\\-" } else { "-" });
-            assert!(text.contains(&status.to_string()), "{words:?} {status}");
-            assert!(text.contains(&start), "{words:?} {start}");
-        }
+fn the_tables_are_shown() {
+    let manual = super::text(&["manual"]);
+    for (status, meaning) in all_exit_statuses() {
+        let start: String = meaning.chars().take(12).collect();
+        let start = start.trim_end().replace('-', "\\-");
+        assert!(manual.contains(&status.to_string()), "{status}");
+        assert!(manual.contains(&start), "{start}");
     }
+    let help = super::text(&["help", "verify"]);
+    let (_, table) = help.split_once("Exit status:\n").expect("a table");
+    let rows: Vec<_> = table
+        .lines()
+        .map_while(|row| row.split_whitespace().next())
+        .collect();
+    assert_eq!(rows, ["0", "1", "128", "129"]);
 }

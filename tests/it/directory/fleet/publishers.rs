@@ -344,7 +344,7 @@ fn what_cannot_be_published() {
 #[test]
 fn levels_and_warnings() {
     let fleet = Fleet::new();
-    let warning = "warning: --exclude-from-tree='none' is in no tree and excludes nothing\n";
+    let warning = "warning: no tree contains the --exclude-from-tree file 'none'\n";
     for kinds in [&["full"][..], &["delta"]] {
         fleet.commit("date +%s.%N >now");
         let output = fleet.publish("-19 --exclude-from-tree=none HEAD");

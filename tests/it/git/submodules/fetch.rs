@@ -153,7 +153,11 @@ fn beside_an_absent_submodule() {
     let output = repo.sluice(["--submodules=recurse-present", "HEAD"]);
     assert_eq!(output.code(), 0, "{output}");
     let messages = output.messages();
-    assert_eq!(messages.matches("left empty").count(), 1, "{messages}");
+    assert_eq!(
+        messages.matches("is empty: commit").count(),
+        1,
+        "{messages}"
+    );
     assert_eq!(fetches(&trace), 2);
     assert!(missing(&lib).len() <= 1);
     let output = repo.sluice([RECURSE, "HEAD"]);

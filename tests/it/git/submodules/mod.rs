@@ -438,7 +438,7 @@ fn an_ignore_file_that_is_nowhere() {
         "HEAD",
     ];
     let output = superproject.sluice(args);
-    let warning = "warning: --exclude-from-tree='nowhere' is in no tree and excludes nothing\n";
+    let warning = "warning: no tree contains the --exclude-from-tree file 'nowhere'\n";
     assert_eq!((output.messages().as_ref(), output.code()), (warning, 0));
 }
 

@@ -82,7 +82,7 @@ fn in_the_work_tree() {
     assert!(
         output
             .messages()
-            .contains("submodule path 'inner/sub/deep' left empty")
+            .contains("submodule 'inner/sub/deep' is empty")
     );
     // A link may lead anywhere.
     fs::rename(repo.path().join("inner"), place.path().join("moved")).unwrap();
@@ -222,9 +222,8 @@ fn submodules_that_are_not_there() {
          --submodule-git-dir=libs/lib/sub/deep=<git dir> names another repository\n",
     );
     let present = superproject.sluice(["--submodules=recurse-present", "HEAD"]);
-    let warning = format!(
-        "warning: submodule path 'libs/lib/sub/deep' left empty: commit {deep} is not here\n"
-    );
+    let warning =
+        format!("warning: submodule 'libs/lib/sub/deep' is empty: commit {deep} is missing\n");
     assert_eq!(
         (present.code(), present.messages().as_ref()),
         (0, &warning[..])
