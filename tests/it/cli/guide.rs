@@ -41,6 +41,40 @@ fn the_documents_have_the_exit_statuses() {
     assert!(rows.eq(all.map(|(status, _)| status)));
 }
 
+/// The page has a row for each option of each command, with the first line of its help.
+#[test]
+fn the_documents_have_all_options() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/options.md");
+    let page = fs::read_to_string(page).expect("there is a page");
+    let rows: Vec<_> = page
+        .lines()
+        .filter(|row| row.contains("<a id=\""))
+        .collect();
+    let mut missing = Vec::new();
+    for command in COMMANDS {
+        let help = text(&[command, "--help"]);
+        for (option, about) in abouts(&help) {
+            let has_it =
+                |row: &&str| row.contains(&format!("{option}\"></a>")) && row.contains(about);
+            if !rows.iter().any(has_it) {
+                missing.push(format!("{command} {option}: {about}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The long names of the options in a `help`, each with the first line about it.
+fn abouts(help: &str) -> impl Iterator<Item = (&str, &str)> {
+    let pairs = help.lines().zip(help.lines().skip(1));
+    pairs.filter_map(|(line, next)| {
+        let is_option = line.trim_start().starts_with('-') && !line.starts_with("        ");
+        let mut words = line.split([' ', '.']);
+        let option = words.find(|word| word.starts_with("--"))?;
+        is_option.then_some((option, next.trim()))
+    })
+}
+
 #[test]
 fn a_manual_page() {
     let page = text(&["manual"]);

@@ -69,8 +69,14 @@ impl Page {
         }
     }
 
-    /// The anchors that a viewer of Markdown makes of headings.
+    /// The anchors of the page: those that a viewer of Markdown makes of headings, and the page's own.
     pub(super) fn anchors(&self) -> impl Iterator<Item = String> {
+        let own = self.text.split("<a id=\"").skip(1);
+        let own = own.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()));
+        self.headings().chain(own)
+    }
+
+    fn headings(&self) -> impl Iterator<Item = String> {
         let headings = self.text.lines().filter(|line| line.starts_with('#'));
         headings.map(|line| {
             let text = line.trim_start_matches('#').trim();
