@@ -25,10 +25,10 @@ def commands(value, key=None):
 print(json.dumps(list(commands(yaml.safe_load(sys.stdin)))))
 ";
 
-/// A `cargo` that installs the program under test, if it is asked for one that knows object stores.
+/// A `cargo` that installs the program under test, if it is asked for one commit with object stores.
 const CARGO: &str = r#"#!/bin/sh
 case "$*" in
-"install --locked --features store "*"--git https://github.com/git-sluice/git-sluice git-sluice") ;;
+"install --locked --features store "*"--git https://github.com/git-sluice/git-sluice --rev $COMMIT git-sluice") ;;
 *) echo "cargo $*" >&2; exit 1 ;;
 esac
 root=$HOME/.cargo
@@ -37,9 +37,12 @@ mkdir -p "$root/bin"
 ln -s "$PROGRAM" "$root/bin/git-sluice"
 "#;
 
+/// The commit of git-sluice that recipes build.
+const COMMIT: &str = "0123456789012345678901234567890123456789";
+
 /// The blocks of YAML.
 fn recipes() -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci-without-clones.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci-recipes.md");
     let page = fs::read_to_string(page).expect("there is a page");
     let blocks = page.split("```yaml\n").skip(1);
     let blocks = blocks.map(|block| block.split("```").next().expect("one part"));
@@ -108,6 +111,7 @@ impl Machine {
         let home = fleet.directory("home");
         let tools = fleet.directory("tools");
         fs::create_dir_all(&tools).expect("our own");
+        fs::create_dir_all(&home).expect("our own");
         fs::write(tools.join("cargo"), CARGO).expect("our own");
         let _ = fleet.top.shell("chmod +x tools/cargo").success();
         for tool in ["sh", "git", "mkdir", "ln", "rm", "ls"] {
@@ -118,6 +122,9 @@ impl Machine {
         let place = place.clone().env("PATH", path).env("HOME", &home);
         let place = place
             .env("PROGRAM", binary())
+            .env("SLUICE", COMMIT)
+            .env("COMMIT", COMMIT)
+            .env("AWS_TOKEN", "a token")
             .env("BUCKET", fleet.bucket())
             .env("GITHUB_OUTPUT", fleet.directory("output"));
         let place = place
@@ -206,24 +213,29 @@ fn each_recipe_works() {
     }
 }
 
-/// A job without credentials would not reach an object store.
+/// A job without credentials would not reach an object store. No recipe needs a permanent key.
 #[test]
 fn recipes_name_the_credentials() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci-without-clones.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ci-recipes.md");
     let page = fs::read_to_string(page).expect("there is a page");
-    let parts: Vec<_> = page.split("\n### ").skip(1).collect();
+    assert!(!page.contains("SECRET"), "{page}");
+    let parts = page.split("\n## ").filter(|part| part.contains("```yaml"));
+    let parts: Vec<_> = parts.collect();
     assert_eq!(parts.len(), recipes().len());
     for part in parts {
-        for name in [
-            "BUCKET",
-            "AWS_REGION",
-            "AWS_ACCESS_KEY_ID",
-            "AWS_SECRET_ACCESS_KEY",
-        ] {
+        for name in ["BUCKET", "AWS_REGION", "PUBLISH_ROLE", "READ_ROLE"] {
             assert!(part.contains(&format!("`{name}`")), "{name}: {part}");
             // GitLab hands its variables to every job.
-            let is_handed_on = part.contains(&format!("\n  {name}: \"${{{{ "));
+            let is_handed_on = part.contains(&format!("${{{{ vars.{name} }}}}"));
             assert!(is_handed_on != part.contains("$CI_"), "{name}: {part}");
+        }
+        for role in ["PUBLISH_ROLE", "READ_ROLE"] {
+            let github = format!("role-to-assume: \"${{{{ vars.{role} }}}}\"");
+            let gitlab = format!("AWS_ROLE_ARN: ${role}");
+            assert!(
+                part.contains(&github) || part.contains(&gitlab),
+                "{role}: {part}"
+            );
         }
     }
 }
