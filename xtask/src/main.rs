@@ -3,6 +3,7 @@
 //! Nothing here is part of git-sluice, and nothing here may be needed to build or test it.
 
 mod binary;
+mod chart;
 mod check_targets;
 mod corpus;
 mod dist;
@@ -23,6 +24,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
+    Chart(chart::Args),
     CheckTargets(check_targets::Args),
     Corpus(corpus::Args),
     Gate(gate::Args),
@@ -34,6 +36,7 @@ enum Task {
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
+        Task::Chart(args) => chart::run(&args),
         Task::CheckTargets(args) => check_targets::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Gate(args) => gate::run(&args),

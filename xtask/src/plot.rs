@@ -1,10 +1,10 @@
 //! Times over something else, as a plot that any browser shows.
 
-const WIDTH: f64 = 790.0;
+const WIDTH: f64 = 890.0;
 const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 60.0;
 /// To the right of the lines are their names.
-const NAMES: f64 = 190.0;
+const NAMES: f64 = 290.0;
 
 /// The times are milliseconds.
 pub(crate) struct Plot {
@@ -127,7 +127,13 @@ impl Plot {
             svg += &format!("<path d=\"M{left} {at:.1}H{right}\" stroke=\"#dddddd\"/>\n");
             svg += &text(left - 6.0, at + 4.0, "end", &tick.to_string());
         }
-        svg += &text(left, top - 12.0, "end", "ms");
+        let scale = match Scale::of(points().map(|point| point.1)) {
+            Scale::Linear => "",
+            Scale::Logarithmic => " (logarithmic)",
+        };
+        let title = format!("Milliseconds{scale} by {}", self.across);
+        svg += &format!("<title>{title}</title>\n");
+        svg += &text(left, top - 12.0, "start", &title);
         svg += &text((left + right) / 2.0, HEIGHT - 16.0, "middle", self.across);
         for (number, line) in (0_u32..).zip(&self.lines) {
             let places = line.points.iter().map(|&(at, time)| (x(at), y(time)));
