@@ -3,6 +3,7 @@
 //! Nothing here is part of git-sluice, and nothing here may be needed to build or test it.
 
 mod binary;
+mod book;
 mod chart;
 mod check_targets;
 mod corpus;
@@ -24,6 +25,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
+    Book(book::Args),
     Chart(chart::Args),
     CheckTargets(check_targets::Args),
     Corpus(corpus::Args),
@@ -36,6 +38,7 @@ enum Task {
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
+        Task::Book(args) => book::run(&args),
         Task::Chart(args) => chart::run(&args),
         Task::CheckTargets(args) => check_targets::run(&args),
         Task::Corpus(args) => corpus::run(&args),
