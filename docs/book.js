@@ -26,11 +26,11 @@ function aside(text) {
     return span;
 }
 
-// In a table, a command may break between words, but not at a hyphen.
-for (const code of document.querySelectorAll('td code, th code')) {
+// A command may break between words, but not at a hyphen. A long address may break anywhere.
+for (const code of document.querySelectorAll(':not(pre) > code')) {
     const words = code.textContent.split(' ').map((text) => {
         const word = document.createElement('span');
-        word.className = 'word';
+        word.className = text.length < 35 ? 'word' : '';
         word.append(text);
         return [word, ' '];
     });

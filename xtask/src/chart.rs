@@ -18,13 +18,13 @@ const TITLE: &str = "Times as fast as git archive";
 const SUBTITLE: &str = "tar to /dev/null, two threads on two cores; longer is better";
 
 /// Lengths, in pixels.
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 620.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 28.0;
 const BAR: f64 = 18.0;
-const LABELS: f64 = 270.0;
+const LABELS: f64 = 275.0;
 /// To the right of the longest bar is its number.
-const NUMBERS: f64 = 60.0;
+const NUMBERS: f64 = 50.0;
 
 /// The colors of one picture.
 struct Theme {
@@ -103,7 +103,7 @@ fn svg(bars: &[(String, f64)], theme: &Theme) -> String {
         ..
     } = theme;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
          font-family=\"system-ui, sans-serif\" font-size=\"14\">\n\
          <title>{TITLE}</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"{background}\"/>\n\

@@ -59,7 +59,7 @@ impl Outputs {
     }
 
     pub(super) fn open_band(&self, number: u8) -> Result<Destination> {
-        let refused = || Error::fatal(format!("cannot write to band:{number}: no reader has it"));
+        let refused = || Error::fatal(format!("cannot write to band:{number}: it has no reader"));
         let stream = self.bands.get(&number).ok_or_else(refused)?;
         Ok(Destination::Stream(Box::new(stream.clone())))
     }

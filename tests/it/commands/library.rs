@@ -94,7 +94,7 @@ fn reports_go_to_their_bands() {
     // A band that nobody reads is refused, and the next request is answered.
     let (archive, _, end) = answer(&session, &["--manifest=band:4", "HEAD"]);
     let failure = end.expect_err("there is no band").to_string();
-    assert_eq!(failure, "fatal: cannot write to band:4: nobody reads it");
+    assert_eq!(failure, "fatal: cannot write to band:4: it has no reader");
     assert!(archive.is_empty());
     assert!(answer(&session, &["HEAD"]).2.is_ok());
 }
