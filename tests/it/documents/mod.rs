@@ -25,6 +25,13 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("python3", "python3 "),
 ];
 
+/// The beginning of the tutorial's script.
+const TUTORIAL: &str = "\
+#!/bin/sh
+# The commands of docs/tutorial.md. Run this script in an empty directory: it shows each command and its output.
+set -ex
+";
+
 #[test]
 fn links_lead_somewhere() {
     let pages = pages();
@@ -163,6 +170,29 @@ impl Place {
         self.project = self.project.clone().at(directory);
         now
     }
+}
+
+/// The tutorial is a script as well: it has the commands of the page, and works in an empty directory.
+#[test]
+fn the_tutorial_is_a_script() {
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name() == "docs/tutorial.md");
+    let mut script = TUTORIAL.to_owned();
+    for line in page.expect("there is one").text.lines() {
+        if let Some(heading) = line.strip_prefix("## ").filter(|it| *it != "What next?") {
+            script += &format!("\n# {heading}\n");
+        } else if let Some(command) = line.strip_prefix("$ ") {
+            script += &format!("{command}\n");
+        }
+    }
+    let example = root().join("examples/ten-minutes.sh");
+    let now = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ten-minutes.sh");
+    fs::write(&now, &script).expect("ours");
+    assert!(read(&example) == script, "cp {} examples", now.display());
+    let place = Repo::scratch();
+    let mut sh = place.command("sh");
+    let output = crate::support::process::run(sh.arg(example));
+    assert_eq!(output.code(), 0, "{output}");
 }
 
 /// A block that does not run has its reason, and no page hides all of its blocks.
