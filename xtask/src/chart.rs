@@ -50,7 +50,7 @@ const CHARTS: [Chart; 4] = [
     Chart {
         name: "apply",
         heading: "## How fast is `apply`?",
-        title: "Milliseconds to write 38,570 files",
+        title: "Milliseconds for 38,570 files",
         subtitle: "two cores; shorter is better",
         labels: 1,
         column: 1,
@@ -68,13 +68,13 @@ const CHARTS: [Chart; 4] = [
 ];
 
 /// Lengths, in pixels.
-const WIDTH: f64 = 620.0;
+const WIDTH: f64 = 630.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 28.0;
 const BAR: f64 = 18.0;
 const LABELS: f64 = 275.0;
 /// To the right of the longest bar is its number.
-const NUMBERS: f64 = 50.0;
+const NUMBERS: f64 = 60.0;
 
 /// The colors of one picture.
 struct Theme {
