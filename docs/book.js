@@ -1,4 +1,4 @@
-// Blocks with prompts: only the commands are copied, by hand and by the button.
+// Blocks with prompts: only the commands are copied, from a selection and by the button.
 for (const block of document.querySelectorAll('code.language-console')) {
     const commands = [];
     let isCommand = false;

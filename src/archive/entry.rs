@@ -1,4 +1,4 @@
-//! Archives one entry: decodes its content straight behind its header, or writes a substitute.
+//! Archives one entry: decodes its content right after its header, or writes a substitute.
 //!
 //! The plan decides about the entry as far as possible without its content, and this module decides the
 //! rest. An abandoned attempt leaves nothing in the piece.
@@ -401,8 +401,8 @@ impl<F: Format> Archiver<F> {
         if let Some(note) = &entry.note {
             log.extend(&note.before);
         }
-        let is_told = !matches!(entry.blob, Blob::Extra(_)) && !entry.is_omitted();
-        if self.verbose && is_told {
+        let is_listed = !matches!(entry.blob, Blob::Extra(_)) && !entry.is_omitted();
+        if self.verbose && is_listed {
             log.extend(window.path(entry));
             log.extend(b"\n");
         }

@@ -100,14 +100,14 @@ impl Next {
                 *reader = reader.clone().recording_missing(&noted);
             }
         }
-        // A run of the same plan reports a failure, behind the entries before it.
+        // A run of the same plan reports a failure, after the entries before it.
         let _ = survey(planned, &wanted)?;
         let (was_full, mut missing) = (wanted.is_full(), wanted.take());
         // The run reports what nobody can fetch.
         missing.retain(|it| paths.contains(&it.submodule));
         let has_rules = missing.iter().any(is_rules);
         let is_last = !was_full && missing.iter().all(is_content);
-        // Changes cannot be told without the attribute files of both sides.
+        // Without the attribute files of both sides, changes are unknown.
         let is_whole = request.content.delta.is_none();
         let is_ready = |it: &Missing| is_content(it) || is_whole && is_rules(it);
         if !missing.iter().all(is_ready) {

@@ -1,6 +1,6 @@
 //! Turns a request into an archive: joins plan, decode and emit.
 //!
-//! Every entry is decoded straight behind its own header, so the output of a job is written without a copy.
+//! Every entry is decoded right after its header, so the output of a job is written without a copy.
 //! A file that is too large for a job is left to the writer, which streams it in archive order: see
 //! `large`.
 //!

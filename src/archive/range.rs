@@ -1,7 +1,7 @@
 //! Some bytes of an archive, as HTTP asks for them (RFC 9110, section 14).
 //!
-//! The lengths of entries are added up until the range is found. Then the entries of the range are made as for the
-//! whole archive, and the bytes around the range are dropped. No file outside of the range is read, unless the lengths
+//! The lengths of entries are added up until the range is found. Then the entries of the range are created as for the
+//! full archive, and the bytes around the range are dropped. No file outside of the range is read, unless the lengths
 //! of the archive are not known: such an archive is made from its first byte on. The whole of a compressed archive is made for
 //! the cache, where its length is known and later ranges are found.
 
@@ -101,7 +101,7 @@ fn send_stored(
     Ok(bytes)
 }
 
-/// Makes the whole archive for the cache, and sends the bytes `range` of it. Returns the number of the first byte.
+/// Creates the entire archive for the cache, and sends the bytes `range` of it. Returns the number of the first byte.
 fn complete(
     settings: &Settings,
     request: Request,
@@ -142,8 +142,8 @@ fn make(
     stats: &mut RunStats,
 ) -> Result<u64> {
     if !request.content.format.is_plain_tar() {
-        return Err(refused("the archive is compressed")
-            .hinted("--cache makes the whole archive, and sends parts of it"));
+        return Err(Error::fatal("cannot send a range of a compressed archive")
+            .hinted("add --cache=<dir>, so that the range comes from the cache"));
     }
     let request = fetch::completed(request, &mut outputs.console)?;
     let bytes = match range {
@@ -174,13 +174,13 @@ fn make(
 }
 
 fn refused(reason: &'static str) -> Error {
-    Error::fatal("cannot make a part of this archive").caused_by(reason)
+    Error::fatal("cannot send a range of this archive").caused_by(reason)
 }
 
 /// The length of the archive, in bytes.
 fn length(request: Request) -> Result<u64> {
     measure(request)?.bytes.map_err(|reason| {
-        Error::fatal("cannot tell where the archive ends").caused_by(reason.as_str())
+        Error::fatal("the length of the archive is unknown").caused_by(reason.as_str())
     })
 }
 
@@ -200,11 +200,11 @@ struct RangeSearch {
 /// How far a search has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SearchState {
-    /// The range goes on behind the last entry.
+    /// The range continues after the last entry.
     Going,
     /// The range ends in the last entry, or need not be followed to the end of the archive.
     Complete,
-    /// The length of an entry is not known, so nothing behind the entry can be found.
+    /// The length of an entry is not known, so nothing after the entry can be found.
     Lost,
 }
 
@@ -246,12 +246,12 @@ impl RangeSearch {
         search.slice(end)
     }
 
-    /// The part that was found, in an archive that has `end` bytes behind all entries.
+    /// The part that was found, in an archive that has `end` bytes after all entries.
     fn slice(self, end: u64) -> Result<Slice> {
-        let is_behind = self.bytes.start >= self.position + end;
+        let is_after = self.bytes.start >= self.position + end;
         let (number, position) = match self.start {
             Some(start) => start,
-            None if is_behind => return Err(Error::not_satisfiable(self.position + end)),
+            None if is_after => return Err(Error::not_satisfiable(self.position + end)),
             None => (self.number, self.position),
         };
         let is_bounded = self.state == SearchState::Complete && self.bytes.end != u64::MAX;

@@ -162,7 +162,7 @@ pub(super) struct Slice {
     pub(super) position: Option<u64>,
 }
 
-/// Makes the part `slice` of the tar that `request` asks for, and the end of an archive behind the part.
+/// Makes the part `slice` of the tar that `request` asks for, and the end of an archive after the part.
 pub(super) fn run_slice(
     request: Request,
     slice: Slice,

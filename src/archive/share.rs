@@ -108,7 +108,7 @@ pub(super) fn complete(
             console,
             meter,
         };
-        // The work for the whole archive is not that for the part.
+        // The statistics are about the part, not about the entire archive.
         produce(request, outputs, &mut RunStats::default())
     };
     cache::complete(&settings, order, produce, account).map_err(failed)

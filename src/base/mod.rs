@@ -1,4 +1,4 @@
-//! The ground that every other folder stands on: errors, bytes, threads, and the pipeline that orders them.
+//! Shared basics that every other folder uses: errors, bytes, threads, and the pipeline that orders them.
 //!
 //! Nothing here knows git, archives or options, and nothing here imports another folder.
 

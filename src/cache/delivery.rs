@@ -22,7 +22,7 @@ use crate::base::sync::thread;
 const ATTEMPTS: usize = 100;
 
 /// Delivers the archive of `order` to `output`: from the directory if it is there, or else from `produce`, which writes the
-/// whole archive and returns notes about it. Returns the notes, perhaps those of another process. Fills in `account` in any
+/// full archive and returns notes about it. Returns the notes, perhaps those of another process. Fills in `account` in any
 /// case.
 pub fn deliver<E>(
     settings: &Settings,

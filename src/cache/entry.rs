@@ -1,6 +1,6 @@
-//! The file of one archive: a header, the archive, and behind it a sum for each chunk and the notes.
+//! The file of one archive: a header, the archive, then a sum for each chunk and the notes.
 //!
-//! The header says how far the archive has come. The leader alone writes it, after the bytes that it tells of; other
+//! The header says how far the archive has come. The leader alone writes it, after the bytes that it counts; other
 //! processes read it meanwhile. An archive in the making is called `<key>.part`, a complete one `<key>`. Nothing of a
 //! file is believed whose sums are wrong.
 
@@ -18,7 +18,7 @@ const MAGIC: [u8; 8] = *b"sluice\0\x01";
 const HEADER: usize = 36;
 /// The number of times that the header is read again, because the producer may be writing it.
 const LOOKS: usize = 100;
-/// The most bytes behind the archive that are read into memory: sums of 16 TiB.
+/// The most bytes after the archive that are read into memory: sums of 16 TiB.
 const MAX_TRAILER: u64 = 64 << 20;
 
 /// The name of the archive in the making.
@@ -66,7 +66,7 @@ pub(super) struct FileProgress {
     pub(super) state: FileState,
     /// Bytes of the archive that are in the file.
     pub(super) produced: u64,
-    /// Bytes behind the archive: sums and notes.
+    /// Bytes after the archive: sums and notes.
     pub(super) trailer: u64,
 }
 
@@ -187,7 +187,7 @@ impl Sums {
         self.len = 0;
     }
 
-    /// The bytes behind the archive: the sums, `notes`, and a sum of both.
+    /// The bytes after the archive: the sums, `notes`, and a sum of both.
     pub(super) fn trailer(mut self, notes: &[u8]) -> Vec<u8> {
         if self.len > 0 {
             self.end_chunk();
@@ -243,7 +243,7 @@ impl Contents {
         })
     }
 
-    /// Where the chunk ends that is verified next; `None` behind the last one.
+    /// Where the chunk ends that is verified next; `None` after the last one.
     pub(super) fn next_end(&self) -> Option<u64> {
         let start = self.next * CHUNK;
         (start < self.produced).then(|| self.produced.min(start + CHUNK))

@@ -18,7 +18,7 @@ const STEP: u64 = 1 << 20;
 
 /// How the reading of a file ended.
 pub(super) enum Ending {
-    /// The client has the whole archive; the notes of the producer.
+    /// The client has the entire archive; the notes of the producer.
     Notes(Vec<u8>),
     /// The place of the key has changed: look again.
     Again,
@@ -92,7 +92,7 @@ fn abandoned() -> CacheError {
     CacheError("the archive depends on more than its key, or the directory has no room".into())
 }
 
-/// Whether the leader that wrote to `file` is gone before the archive was complete. Its file is removed then.
+/// Whether the producer that wrote to `file` ended before the archive was complete. Then its file is removed.
 fn outlives(directory: &CacheDirectory, name: &str, file: &File) -> Result<bool, CacheError> {
     if !directory::try_lock(file)? {
         return Ok(false);

@@ -125,7 +125,7 @@ fn is_key(name: &str) -> bool {
     name.len() == KEY_LEN && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Removes `file` if it is too old, or left behind by a process that died.
+/// Removes `file` if it is too old, or left by a process that died.
 fn sweep(directory: &CacheDirectory, file: &Listed, age: Duration) -> Result<bool, CacheError> {
     if is_key(&file.name) {
         let is_old = file.used.elapsed().is_ok_and(|elapsed| elapsed > age);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_behind_is_swept() {
+    fn leftovers_are_swept() {
         let room = Room::new();
         room.archive("a", 25);
         room.file(&format!("{}.read", "e".repeat(64)), 8);

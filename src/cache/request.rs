@@ -40,7 +40,7 @@ impl<E, F: FnOnce(&mut (dyn Write + Send)) -> Result<Vec<u8>, E>> Produce<E> for
 pub struct CacheRequest<'a> {
     /// The key of the archive, or the reason why it has none.
     pub key: Result<Key, String>,
-    /// The archives that may have the same files: the next one of them is told where this one is.
+    /// The archives that may have the same files: the next one of them can find this one.
     pub family: Option<Key>,
     /// Whether all that was written so far, and the next write, follow from the key alone. Once false, always false.
     pub is_shareable: &'a (dyn Fn() -> bool + Sync),

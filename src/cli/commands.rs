@@ -265,7 +265,7 @@ impl Described {
 
 /// List the files that would be sent, with their sizes
 ///
-/// No file is read, so a file whose content decides is marked as 'content?'.
+/// No file is read, so 'content?' marks a file that may still turn out to be binary.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice ls [<options>] <tree-ish> [<path>...]")]
 pub struct Ls {
@@ -275,7 +275,7 @@ pub struct Ls {
 
     /// Print the manifest of the archive, without positions
     ///
-    /// The manifest has one line of JSON for each entry. A file whose content decides has "undecided":true.
+    /// The manifest has one line of JSON for each entry. If the content decides, the line has "undecided":true.
     #[arg(long, help_heading = BEYOND)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-# The words up to the cursor: those behind `git-sluice`, or behind `git sluice` with options of git in front. Fails if there are
+# The words up to the cursor: those after `git-sluice`, or after `git sluice` with options of git in front. Fails if there are
 # neither.
 function __git_sluice_words
     set -l words (commandline -opc)

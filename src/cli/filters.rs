@@ -18,7 +18,7 @@ pub(super) const HEADING: &str = "Filters";
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = HEADING)]
 pub struct Filters {
-    /// Use the set of filters for one reader
+    /// Use the filters for one program
     ///
     /// 'git sluice profile zoekt' prints the options of that profile. Other options override them.
     #[arg(long, value_name = "name", value_enum)]
@@ -302,7 +302,7 @@ pub enum OnMissing {
     Fetch,
     /// Fail, as always where an LFS object is missing
     Error,
-    /// Treat the file as one above --max-size; send the pointer of an LFS file
+    /// Send a placeholder; for an LFS file, its pointer
     Placeholder,
     /// Leave the file out
     Omit,

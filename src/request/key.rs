@@ -1,4 +1,4 @@
-//! The key of an archive: a hash of all that decides its bytes, and of nothing else.
+//! The key of an archive: a hash of everything that affects its bytes, and of nothing else.
 //!
 //! User, host, path of the repository, threads, memory and reports are no part of it, so forks and mirrors share
 //! archives. Every value goes in with its name and its length. An archive that depends on more has no key; conversions

@@ -102,16 +102,31 @@ fn the_changelog_has_this_version_once() {
 }
 
 /// Words that a reader has to read twice, each with a plain one. Uses that mean something else are exceptions.
-const BANNED: [(&str, &str); 9] = [
+const BANNED: [(&str, &str); 24] = [
     ("beside", "next to, in addition to"),
+    ("behind", "after"),
     ("anew", "again"),
+    ("told", "notified, printed"),
+    ("gone", "deleted, missing"),
     ("ceiling", "limit"),
     ("whoever", "a user who"),
     ("nothing but", "only"),
     ("does without", "skips"),
     ("passed over", "ignored"),
     ("lay down", "create"),
+    ("laid down", "created"),
     ("get past", "bypass"),
+    ("goes with", "can be combined with"),
+    ("in force", "used"),
+    ("makes no sense", "cannot be parsed"),
+    ("not a part, such", "not a fraction, such"),
+    ("whole archive", "full archive"),
+    ("ignore rule", "exclude rule"),
+    ("first into", "first in"),
+    ("as by git", "as in git"),
+    ("of yours", "one of your"),
+    ("of somebody else", "another"),
+    ("except:", "one exception:"),
 ];
 /// git's own word in the name of a variable.
 const OTHER_MEANINGS: [(&str, &str); 3] = [
@@ -120,12 +135,15 @@ const OTHER_MEANINGS: [(&str, &str); 3] = [
     ("src/git/repository/discover.rs", "ceiling"),
 ];
 
-/// Pages that are not in `docs`.
-const PAGES: [&str; 4] = [
+/// Texts at other places.
+const PAGES: [&str; 7] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "benches/README.md",
+    "Cargo.toml",
+    "examples/ssh-command",
 ];
 
 #[test]
@@ -137,6 +155,11 @@ fn words_are_plain() {
         ("crates", "md"),
         ("docs", "md"),
         ("schema", "json"),
+        ("examples", "rs"),
+        ("examples", "py"),
+        ("examples", "go"),
+        ("examples", "md"),
+        ("examples", "sh"),
     ];
     let texts = texts.map(|(directory, extension)| files(directory, extension));
     let texts = texts

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn few_batches_wait_behind_one_that_is_being_split() {
+    fn few_batches_wait_for_one_that_is_being_split() {
         let mut queue = Queue::<Named, u32>::new(Named('a'));
         let mut planned = 0;
         while let Some((ticket, source)) = queue.take_next(4) {

@@ -9,7 +9,7 @@
 //! process dies. The producer creates `<key>.read` before it writes the first header, so a follower that sees a header can join.
 //!
 //! **The file.** A header, the archive from byte 4096 on, then the sums and notes ([`entry`](super::entry)). Only the
-//! producer writes, and first the bytes, then the header that tells of them. The header says `Growing` with the number of
+//! producer writes, and first the bytes, then the header that counts them. The header says `Growing` with the number of
 //! bytes, `Complete`, or `Abandoned`. Followers look at the header again and again; there is no other notification
 //! between processes.
 //!
@@ -29,7 +29,7 @@
 //! | it cannot stay in the file: no room, or other bytes than the key decides | `Abandoned`, removed | gets the rest directly | each produces for itself |
 //! | no reader is left | removed, lock released | has left | cannot join |
 //! | whatever makes it fails | `Abandoned`, removed | gets the error | each produces for itself |
-//! | the process dies | stays `Growing`, lock free | | one of them removes the file and produces; it goes on behind the bytes that it has sent, after it compared them |
+//! | the process dies | stays `Growing`, lock free | | one of them removes the file and produces; it compares the bytes that it has sent, and continues after them |
 //!
 //! The producer removes a name only while the name leads to its own file. Another process removes a name only while it holds
 //! the lock of the file. A process that renames a file holds the lock of the directory, so that [`quota`](super::quota) misses none.

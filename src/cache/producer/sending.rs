@@ -26,7 +26,7 @@ pub(crate) enum ClientState {
     /// The client has all but a few bytes.
     Near,
     /// The producer is far ahead of the client.
-    Behind,
+    Slow,
     /// The client takes no more bytes.
     Left,
 }
@@ -93,7 +93,7 @@ impl SharedProgress {
         (now.produced, now.is_last)
     }
 
-    /// Looks where the client is. If it is far behind `produced` bytes, waits for news of it, `patience` at most.
+    /// Looks where the client is. If it lacks many of the `produced` bytes, waits for news of it, `patience` at most.
     pub(crate) fn await_client(&self, produced: u64, patience: Duration) -> ClientState {
         let now = self.state.lock();
         if now.is_over {
@@ -102,7 +102,7 @@ impl SharedProgress {
             ClientState::Near
         } else {
             drop(self.changed.wait_timeout(now, patience));
-            ClientState::Behind
+            ClientState::Slow
         }
     }
 }

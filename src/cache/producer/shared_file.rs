@@ -25,7 +25,7 @@ use crate::{
 /// Bytes of an archive that go into the file although no other process asked for the archive. The rest goes to the
 /// client alone: most archives are asked for once, and a large one would drive others out of the directory.
 const UNWANTED: u64 = 128 << 20;
-/// Bytes that the readers are told of at once, and the time after which they are told of fewer.
+/// The readers are notified after this many bytes, or after this time if there are fewer.
 const NOTIFY_BYTES: u64 = 512 << 10;
 const NOTIFY_INTERVAL: Duration = Duration::from_millis(2);
 /// The pause before a look at the positions of followers.
@@ -42,8 +42,8 @@ pub(super) struct SharedFile<'s> {
     produced: u64,
     /// Bytes of the archive that the readers know of.
     announced: u64,
-    /// When the readers were told.
-    told: Instant,
+    /// When the readers were notified.
+    notified: Instant,
 }
 
 /// Without a producer no more bytes come, even if the producer panicked.
@@ -66,7 +66,7 @@ impl<'s> SharedFile<'s> {
             is_shareable,
             produced: 0,
             announced: 0,
-            told: Instant::now(),
+            notified: Instant::now(),
         }
     }
 
@@ -115,14 +115,14 @@ impl<'s> SharedFile<'s> {
     /// Tells the readers how far the archive has come, unless that is little news.
     fn announce(&mut self) -> io::Result<()> {
         let is_news = self.produced - self.announced >= NOTIFY_BYTES
-            || self.told.elapsed() >= NOTIFY_INTERVAL;
+            || self.notified.elapsed() >= NOTIFY_INTERVAL;
         if self.announced > 0 && !is_news {
             return Ok(());
         }
         let produced = self.produced;
         FileProgress::growing(produced).write(&self.claim.file)?;
         self.announced = produced;
-        self.told = Instant::now();
+        self.notified = Instant::now();
         self.progress.announce(produced);
         Ok(())
     }
@@ -138,7 +138,7 @@ impl<'s> SharedFile<'s> {
                 ClientState::Near => return true,
                 ClientState::Left if *finish => return true,
                 ClientState::Left if readers.close_if_empty() => return false,
-                ClientState::Left | ClientState::Behind => {}
+                ClientState::Left | ClientState::Slow => {}
             }
             if self.produced <= readers.furthest() + MAX_LEAD_BYTES {
                 return true;
@@ -178,7 +178,7 @@ impl<'s> SharedFile<'s> {
             self.abandon();
             return client();
         }
-        // Followers have the whole archive now. Whether it is kept for others may depend on the end of the client.
+        // Followers have the entire archive now. Whether it is kept for others may depend on the end of the client.
         let is_kept = !self.claim.finish || self.claim.keep || self.claim.readers.any();
         if is_kept {
             self.keep();

@@ -106,7 +106,7 @@ impl SharingWriter<'_, '_, '_, '_> {
                 };
             }
             (Phase::Over, _) => Err(lost()),
-            // A message may have come behind the last byte.
+            // A message may have come after the last byte.
             (Phase::Sharing(sender), Ok(notes)) if self.file.is_shareable() => {
                 self.file.complete(notes, || join(sender).map(drop))
             }

@@ -1,6 +1,6 @@
 //! `batch`: many requests in one process.
 //!
-//! The conversation is that of git-upload-archive(1), repeated: packets `argument <word>` and a flush; the answer
+//! The protocol repeats that of git-upload-archive(1): packets `argument <word>` and a flush; the answer
 //! `ACK` and a flush, then packets of side-band-64k (gitprotocol-pack(5), "Packfile Data") and a flush. Answers come in
 //! the order of the requests. What one invocation does wrong never reaches another.
 //!

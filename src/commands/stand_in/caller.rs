@@ -14,7 +14,7 @@ const OWN: &[u8] = b"sluice";
 pub struct Caller {
     /// Whether the caller wants an archive of git, and may not know git-sluice.
     pub wants_git: bool,
-    /// The `PATH` of the caller. The script and git put directories first into that of git-sluice.
+    /// The `PATH` of the caller. The script and git put directories first in git-sluice's `PATH`.
     pub paths: OsString,
 }
 

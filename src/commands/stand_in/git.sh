@@ -38,7 +38,7 @@ find_git() {
 }
 
 # git-sluice may have been removed, be a program for another machine or an empty file. Its shortest answer shows that it starts.
-# Behind options of git, git starts the program under a name that only this directory has, so that it is the one tried here.
+# After options of git, git starts the program under a name that only this directory has, so that it is the one tried here.
 can_sluice() {
     [ "$before" -eq 0 ] || [ "$here/git-sluice-program" -ef "$sluice" ] || return
     case $("$sluice" upload-archive -h 2>/dev/null </dev/null) in

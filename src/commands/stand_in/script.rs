@@ -33,7 +33,7 @@ const SERVER: &str = "git-upload-archive";
 /// The name under which git starts git-sluice after options of git: a link to the program.
 const PROGRAM: &str = "git-sluice-program";
 
-/// Writes the script into `directory`, and returns the line that puts it first into `PATH`. `program` is this program, and
+/// Writes the script into `directory`, and returns the line that puts it first in `PATH`. `program` is this program, and
 /// `variable` reads the environment.
 pub fn write(
     directory: &Path,

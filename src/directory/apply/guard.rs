@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gix::bstr::{BString, ByteSlice};
 use rustc_hash::FxHashSet;
 
-use crate::base::error::{Error, Result, counted, format_bytes, printable_path};
+use crate::base::error::{Error, Result, format_bytes, printable_path};
 
 use super::{
     cursor::{Cursor, Look},
@@ -263,9 +263,9 @@ impl InTheWay {
     }
 
     fn refusal(&self) -> Error {
-        let number = counted(self.0.len() as u64, "file");
+        let number = self.0.len();
         let refused =
-            format!("cannot apply: the archive would overwrite or delete {number} of yours");
+            format!("cannot apply: the archive would overwrite or delete {number} of your files");
         let line = |(path, is_directory): (&BString, &bool)| {
             let slash: &[u8] = if *is_directory { b"/" } else { b"" };
             format_bytes(

@@ -439,7 +439,7 @@ mod tests {
 
     /// A store that hides missing files from a key says something else of a key that is not valid.
     #[test]
-    fn refusals_are_told_apart() {
+    fn refusals_differ() {
         let refused = |body: &str| StoreError::PermissionDenied {
             path: "a".to_owned(),
             source: format!("403 Forbidden: <Error><Code>{body}</Code></Error>").into(),

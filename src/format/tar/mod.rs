@@ -254,13 +254,13 @@ const INCOMPLETE: Member<'_> = Member {
     text: None,
     vendor: &[],
 };
-/// The headers behind an archive that was cut anywhere. They would pass for the rest of a file only if it lacked just as
+/// The headers after an archive that was cut anywhere. They would pass for the rest of a file only if it lacked just as
 /// many bytes: a number that few files have in common.
 const LAST_HEADERS: usize = 131;
 
-/// What to write behind `len` bytes of an archive, where nobody knows what they end in, so that no reader takes them for a
+/// What to write after `len` bytes of an archive, where nobody knows what they end in, so that no reader takes them for a
 /// complete archive: headers of files that are larger than what follows. Between two entries, a reader misses the content of
-/// the first of them; in the content of a file, that of the first behind the file, or the rest of the file.
+/// the first of them; in the content of a file, that of the first after the file, or the rest of the file.
 pub fn torn_at(len: u64) -> Buffer {
     let tar = Tar {
         mtime: 0,

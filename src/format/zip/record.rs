@@ -1,4 +1,4 @@
-//! The records of a zip file, field by field (APPNOTE.TXT, section 4.3), filled in as by git.
+//! The records of a zip file, field by field (APPNOTE.TXT, section 4.3), filled in as git does.
 
 use std::io::{self, Write};
 

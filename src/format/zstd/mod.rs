@@ -1,7 +1,7 @@
 //! Zstandard, which git lacks, in the zstd project's seekable format.
 //!
 //! The input is cut into frames of [`FRAME`] bytes, each compressed on its own, so that one frame can be read without
-//! the others. Behind the last frame comes the seek table, which every reader skips that does not look for it. A frame
+//! the others. The seek table follows the last frame. Readers that do not look for it skip it. A frame
 //! depends on its bytes and on the level alone, so the output is the same at every number of threads.
 
 mod frame;

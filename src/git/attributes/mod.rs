@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_by_diff() {
+    fn diff_decides_what_is_text() {
         let lines = "a diff\nb -diff\nc binary\ne diff=pdf\nf diff=words\ng diff=other\n";
         let (mut attributes, _top) = in_work_tree(&[(".gitattributes", lines)], true);
         for (path, expected) in [

@@ -161,7 +161,7 @@ enum Urls {
     /// Those of all files. The files that a condition about URLs includes must not have any.
     Known(Vec<BString>),
     /// This reader looks for them: such conditions hold. The flag says that one of them has led here.
-    Wanted { is_behind_condition: bool },
+    Wanted { is_conditional: bool },
 }
 
 impl<'a> Loader<'a> {
@@ -207,7 +207,7 @@ impl<'a> Loader<'a> {
         let is_url =
             || matches!(variable.in_section("remote"), Some((Some(_), name)) if name == "url");
         if let Urls::Wanted {
-            is_behind_condition: true,
+            is_conditional: true,
         } = self.urls
             && is_url()
         {
@@ -235,7 +235,7 @@ impl<'a> Loader<'a> {
         if let Urls::Unknown = self.urls {
             let mut reader = Self::new(self.sources, self.conditions, self.repository);
             reader.urls = Urls::Wanted {
-                is_behind_condition: false,
+                is_conditional: false,
             };
             let config = reader.load()?;
             let urls = config.section("remote").filter_map(|(remote, name, url)| {
@@ -253,13 +253,11 @@ impl<'a> Loader<'a> {
                     Ok(())
                 }
             }
-            Urls::Wanted {
-                is_behind_condition,
-            } => {
-                let before = std::mem::replace(is_behind_condition, true);
+            Urls::Wanted { is_conditional } => {
+                let before = std::mem::replace(is_conditional, true);
                 self.include(variable)?;
                 self.urls = Urls::Wanted {
-                    is_behind_condition: before,
+                    is_conditional: before,
                 };
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! The program `iconv` of the system, in the place of musl's function of that name: git on the same machine has the
 //! encodings of the system's C library, and musl has fewer, with another byte order for UTF-16.
 //!
-//! Starts a process for each conversion. At the end of its input the program closes the state of encodings such as
+//! Starts a process for each conversion. At the end of its input the program writes the final escape sequence of encodings such as
 //! UTF-7 and ISO-2022-JP, which git leaves open: a file that ends inside has a few bytes more than git's.
 //! Must not read anything but its input: a name with a slash could be that of a file.
 

@@ -394,7 +394,7 @@ mod tests {
 
     /// A submodule is missing at each of its paths.
     #[test]
-    fn submodules_come_behind_all_objects() {
+    fn submodules_come_after_all_objects() {
         let wanted = MissingObjects::within(9 * BYTES).only_listed();
         let at = |path: &str| Role::Submodule {
             path: path.into(),

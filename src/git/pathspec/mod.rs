@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_ones_are_told_in_the_words_of_git() {
+    fn bad_ones_have_the_message_of_git() {
         for (spec, message) in [
             (
                 "",

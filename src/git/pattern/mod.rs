@@ -67,7 +67,7 @@ mod tests {
     use super::Pattern;
 
     #[test]
-    fn patterns_are_told_apart() {
+    fn patterns_differ() {
         let pattern = |text: &str, directory, base_name, literal| Pattern {
             text: text.into(),
             directory,

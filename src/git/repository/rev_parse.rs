@@ -75,10 +75,10 @@ pub(super) fn ask_git(
         Some(words) if tracks(name) || speaks_for_itself(words) => Error::fatal(words),
         _ => Error::unknown_name(name),
     };
-    let is_told = |line: &&[u8]| line.starts_with(b"error: ") || line.starts_with(b"hint:");
+    let is_message = |line: &&[u8]| line.starts_with(b"error: ") || line.starts_with(b"hint:");
     Err(words
         .lines()
-        .filter(is_told)
+        .filter(is_message)
         .fold(error, |error, line| error.after(line)))
 }
 

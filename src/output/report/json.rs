@@ -25,10 +25,10 @@ pub(super) struct ObjectLine<'a> {
 }
 
 impl<'a> ObjectLine<'a> {
-    /// The bytes behind the last field.
+    /// The bytes after the last field.
     pub(super) const END: &'static [u8] = b"}\n";
 
-    /// Begins a line behind `out`.
+    /// Begins a line at the end of `out`.
     pub(super) fn new(out: &'a mut Buffer) -> Self {
         Self { out, before: b"{" }
     }

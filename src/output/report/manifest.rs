@@ -186,7 +186,7 @@ pub struct ManifestHeader {
     /// The time of the commit, if there is one, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_time: Option<u64>,
-    /// A hash of all that decides about files, if there is one, in hexadecimal.
+    /// A hash of the options, rules and configuration that select files, in hexadecimal. `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filters: Option<String>,
 }

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_in_bytes() {
+    fn memory_is_in_bytes() {
         assert!(peak_memory().is_none_or(|bytes| bytes > 1 << 20));
     }
 }

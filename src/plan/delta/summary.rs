@@ -152,7 +152,7 @@ impl DeltaPart {
     fn changed(&mut self, diff: &mut Diff, change: &Change) {
         self.changes.count(change.status);
         self.add(diff, change);
-        let is_gone = match change.status {
+        let is_deleted = match change.status {
             Status::Deleted | Status::TypeChanged => true,
             // The archive may omit the new content, and would then leave the old content in place.
             Status::Modified => {
@@ -164,7 +164,7 @@ impl DeltaPart {
             }
             Status::Added => false,
         };
-        if let Some(old) = change.old.as_ref().filter(|_| is_gone) {
+        if let Some(old) = change.old.as_ref().filter(|_| is_deleted) {
             self.delete(Deletion {
                 name: diff.name(old.mode),
                 status: change.status,

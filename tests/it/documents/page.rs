@@ -38,6 +38,7 @@ pub(super) fn pages() -> Vec<Page> {
         "CHANGELOG.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
+        "benches/README.md",
     ];
     let others = others.map(|name| root().join(name));
     let page = |path: PathBuf| Page {

@@ -208,7 +208,7 @@ fn round(
 fn table(ways: &[&Way], taken: &BTreeMap<&str, Taken>, args: &Args) -> String {
     let mut table = format!(
         "{} machines, {} commits; medians\n\n\
-         | way | a new machine, ms | one commit behind, ms | of {} at once, ms each | requests | KB down | publishing, ms |\n\
+         | way | a new machine, ms | the next commit, ms | of {} at once, ms each | requests | KB down | publishing, ms |\n\
          |---|--:|--:|--:|--:|--:|--:|\n",
         args.machines,
         args.commits,

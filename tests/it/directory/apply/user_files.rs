@@ -79,14 +79,12 @@ impl Target {
         let output = self.apply_with(&[options, &["-"]].concat(), archive);
         let line = |path: &&str| format!("error: no archive wrote '{path}', which is in the way\n");
         let lines: String = paths.iter().map(line).collect();
-        let (files, them) = match paths.len() {
-            1 => ("1 file".to_owned(), "it"),
-            number => (format!("{number} files"), "them"),
-        };
+        let count = paths.len();
+        let them = if count == 1 { "it" } else { "them" };
         output.assert_failure(
             128,
             &format!(
-                "{lines}fatal: cannot apply: the archive would overwrite or delete {files} of yours\n\
+                "{lines}fatal: cannot apply: the archive would overwrite or delete {count} of your files\n\
                  hint: move {them} elsewhere, or run again with --overwrite to replace {them}\n"
             ),
         );

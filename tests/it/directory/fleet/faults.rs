@@ -289,7 +289,7 @@ fn a_file_of_the_user_in_the_way() {
                 128,
                 "error: no archive wrote 'added', which is in the way\n\
                  error: no archive wrote 'more', which is in the way\n\
-                 fatal: cannot apply: the archive would overwrite or delete 2 files of yours\n\
+                 fatal: cannot apply: the archive would overwrite or delete 2 of your files\n\
                  hint: move them elsewhere, or run again with --overwrite to replace them\n",
             );
             assert_eq!(fleet.state(directory), format!("holds {}", ids[2]));
@@ -337,7 +337,7 @@ fn a_file_of_the_user_in_the_way_of_a_later_archive() {
             128,
             "error: no archive wrote 'dir2', which is in the way\n\
              error: no archive wrote 'last', which is in the way\n\
-             fatal: cannot apply: the archive would overwrite or delete 2 files of yours\n\
+             fatal: cannot apply: the archive would overwrite or delete 2 of your files\n\
              hint: move them elsewhere, or run again with --overwrite to replace them\n",
         );
         assert_eq!(fleet.state(directory), format!("holds {from}"));
