@@ -1,120 +1,133 @@
 package index
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/sourcegraph/zoekt"
 	zoektindex "github.com/sourcegraph/zoekt/index"
 )
 
-// filtersKey is the key in zoekt's metadata of a repository whose value is the hash of the filters. git sluice compares it
-// with those of a delta.
-const filtersKey = "git-sluice-filters"
-
-// state is what an index has: the commits of its branches, and the hash of the filters that selected the files.
-type state struct {
-	branches []zoekt.RepositoryBranch
-	filters  string
-}
-
 // decide compares the index with what is wanted, and returns the state of the index unless it has to be replaced. It looks
 // at every shard, because an index that another program left half replaced differs only in some of them.
 func (o *Options) decide() (Outcome, *state) {
-	description := &o.Build.RepositoryDescription
-	shards, err := readShards(&o.Build)
+	found, reason := o.findState()
+	if reason != "" {
+		return Outcome{Action: Whole, Reason: reason}, nil
+	}
+	old, wanted := found.repository(), &o.Build.RepositoryDescription
+	_, isDescribedAnew, err := merge(old, wanted)
+	isMerged := isCompound(found.shards[0].path)
+	hasPush := !slices.Equal(old.Branches, wanted.Branches)
 	switch {
 	case err != nil:
-		return Outcome{Whole, err.Error()}, nil
-	case len(shards) == 0:
-		return Outcome{Whole, "there is no index"}, nil
+		return Outcome{Action: Whole, Reason: err.Error()}, nil
+	case !o.Incremental && !hasPush:
+		return Outcome{Action: Whole, Reason: "-incremental=false asks for it"}, nil
+	case !hasPush && !isDescribedAnew:
+		return Outcome{Action: Nothing}, found
+	case isMerged:
+		return Outcome{Action: Whole, Reason: "zoekt has merged the index with those of other repositories"}, nil
+	case !hasPush:
+		return Outcome{Action: Metadata, Reason: "the description of the repository changed"}, found
+	case !o.Delta:
+		return Outcome{Action: Whole, Reason: "-delta=false asks for it"}, nil
 	}
-	old := shards[0].repository
-	if reason := o.incompatibility(shards); reason != "" {
-		return Outcome{Whole, reason}, nil
+	if deltas := uint64(len(found.builds()) - 1); o.MaxDeltas > 0 && deltas >= o.MaxDeltas {
+		return Outcome{Action: Whole, Reason: fmt.Sprintf("the index has %d deltas", deltas)}, nil
 	}
-	found := &state{old.Branches, old.Metadata[filtersKey]}
-	if slices.Equal(old.Branches, description.Branches) {
-		if o.Incremental {
-			return Outcome{Action: Nothing}, found
-		}
-		return Outcome{Whole, "-incremental=false asks for it"}, nil
-	}
-	if !o.Delta {
-		return Outcome{Whole, "-delta=false asks for it"}, nil
-	}
-	if deltas := countBuilds(shards) - 1; o.MaxDeltas > 0 && deltas >= o.MaxDeltas {
-		return Outcome{Whole, fmt.Sprintf("the index has %d deltas", deltas)}, nil
+	if found.isOvergrown() {
+		return Outcome{Action: Whole, Reason: "a whole build would be much smaller than the index"}, nil
 	}
 	return Outcome{Action: Delta}, found
 }
 
-// incompatibility returns why no delta of any commits can be added to the shards, or nothing if one can.
-func (o *Options) incompatibility(shards []shard) string {
-	description := &o.Build.RepositoryDescription
-	old := shards[0].repository
-	for _, shard := range shards {
+// findState reads the index. It returns a reason if no update can build on what it finds.
+func (o *Options) findState() (*state, string) {
+	shards, err := readShards(&o.Build)
+	if err != nil {
+		return nil, err.Error()
+	}
+	found := &state{shards: shards}
+	if len(shards) == 0 {
+		found.shards, err = findCompound(&o.Build)
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	if len(found.shards) == 0 {
+		return nil, "there is no index"
+	}
+	text := found.repository().Metadata[recordKey]
+	if json.Unmarshal([]byte(text), &found.record) != nil {
+		return nil, "another program made the index"
+	}
+	if reason := o.incompatibility(found, text); reason != "" {
+		return nil, reason
+	}
+	if len(shards) > 0 {
+		return found, found.damage()
+	}
+	return found, ""
+}
+
+// incompatibility returns why nothing can be added to the shards, or nothing if something can.
+func (o *Options) incompatibility(found *state, record string) string {
+	old := found.repository()
+	for _, shard := range found.shards {
 		metadata := shard.metadata
+		version := zoektindex.IndexFormatVersion
+		if isCompound(shard.path) {
+			version = zoektindex.NextIndexFormatVersion
+		}
 		switch {
-		case metadata.IndexFormatVersion != zoektindex.IndexFormatVersion || metadata.IndexFeatureVersion != zoektindex.FeatureVersion:
+		case metadata.IndexFormatVersion != version || metadata.IndexFeatureVersion != zoektindex.FeatureVersion:
 			return "zoekt's format changed"
-		case shard.repository.IndexOptions != o.Build.GetHash():
-			return "zoekt's options changed"
-		case shard.repository.Metadata[filtersKey] == "":
-			return "another program made the index"
-		case shard.repository.Metadata[filtersKey] != old.Metadata[filtersKey]:
-			return "the shards have different filters"
-		case !slices.Equal(shard.repository.Branches, old.Branches):
-			return "the shards have different commits"
+		case shard.repository.IndexOptions != o.Build.GetHash() || found.record.Options != o.hash():
+			return "the options changed"
+		case shard.repository.Metadata[recordKey] != record || !slices.Equal(shard.repository.Branches, old.Branches):
+			return "the shards are of different updates"
 		}
 	}
-	if !slices.Equal(branchNames(old.Branches), branchNames(description.Branches)) {
+	if !slices.Equal(branchNames(old.Branches), branchNames(o.Build.RepositoryDescription.Branches)) {
 		return "the branches changed"
-	}
-	if !describesSame(old, description) {
-		return "the description of the repository changed"
 	}
 	return ""
 }
 
-// describesSame reports whether both descriptions are equal except for the commits. A delta keeps the old description.
-func describesSame(old, wanted *zoekt.Repository) bool {
-	merged := *old
-	merged.Branches = wanted.Branches
-	merged.RawConfig = maps.Clone(old.RawConfig)
-	isChanged, err := merged.MergeMutable(wanted)
-	return err == nil && !isChanged
-}
-
-// shard is what a shard of the index says about itself.
-type shard struct {
-	repository *zoekt.Repository
-	metadata   *zoekt.IndexMetadata
-}
-
-// readShards returns the shards of the repository. It returns none if zoekt has merged them with other repositories',
-// because such a shard cannot be updated.
-func readShards(options *zoektindex.Options) ([]shard, error) {
-	var shards []shard
-	for _, path := range ownShards(options) {
-		repositories, metadata, err := zoektindex.ReadMetadataPathAlive(path)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the index: %w", err)
-		}
-		if len(repositories) != 1 || repositories[0].Name != options.RepositoryDescription.Name {
-			return nil, fmt.Errorf("%s does not belong to this repository alone", path)
-		}
-		shards = append(shards, shard{repositories[0], metadata})
+// damage returns which shards differ from the last update, or nothing if they are complete.
+func (s *state) damage() string {
+	if len(s.shards) != len(s.record.Sizes) {
+		return fmt.Sprintf("the index has %d of %d shards", len(s.shards), len(s.record.Sizes))
 	}
-	return shards, nil
+	for i, shard := range s.shards {
+		if shard.size != s.record.Sizes[i] {
+			return fmt.Sprintf("%s has another length than after the last update", shard.path)
+		}
+	}
+	more, err := filesFrom(s.shards[0].path, len(s.shards))
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(more) > 0:
+		return fmt.Sprintf("%s is of another update", more[0])
+	}
+	return ""
 }
 
-// countBuilds counts the builds that made the shards: zoekt gives all shards of one build the same ID.
-func countBuilds(shards []shard) uint64 {
-	builds := map[string]bool{}
-	for _, shard := range shards {
-		builds[shard.metadata.ID] = true
+// hash identifies the options that change documents, in addition to those that zoekt's own hash has.
+func (o *Options) hash() string {
+	filters := slices.DeleteFunc(slices.Clone(o.Sluice), isLimit)
+	text := fmt.Sprintf("%d %q %q %q", o.Build.TrigramMax, o.Build.LanguageMap, o.Build.ScipCTagsPath, filters)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+}
+
+func branchNames(branches []zoekt.RepositoryBranch) []string {
+	var names []string
+	for _, branch := range branches {
+		names = append(names, branch.Name)
 	}
-	return uint64(len(builds))
+	return names
 }

@@ -102,7 +102,7 @@ var decisions = []decision{
 		p.options.Sluice = nil
 		p.git("config", "zoekt.web-url", "https://example.com/repo")
 		p.git("config", "zoekt.web-url-type", "gitlab")
-	}, index.Whole},
+	}, index.Metadata},
 	{"a push with that setting", pushing(only), index.Delta},
 	{"a second delta", pushing(func(p *project) { p.options.MaxDeltas = 2 }), index.Delta},
 	{"a delta too many", pushing(only), index.Whole},

@@ -11,96 +11,114 @@ import (
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/stream"
 )
 
-// buildDelta adds what changed in any branch. zoekt hides a path in all branches at once, so a path that changed in one
-// branch is sent again for the others.
-func (o *Options) buildDelta(place *place, found *state) error {
-	builder, err := o.newBuilder(place, true, found.filters)
-	if err != nil {
-		return err
-	}
-	if len(found.branches) == 1 {
-		err = o.addChanges(builder, found)
-	} else {
-		err = o.addChangesOfBranches(builder, found)
-	}
-	if err != nil {
-		return err
-	}
-	return finish(builder, place)
+// changes are the paths that changed since the commits of the index.
+type changes struct {
+	paths map[string]struct{}
+	// growth is about the number of documents that the index gains.
+	growth int
+	// isFixed is set if zoekt's metadata cannot name a new path. So no delta can replace the shard of that document later.
+	isFixed bool
 }
 
-// addChanges adds the changes of the only branch as they arrive.
-func (o *Options) addChanges(builder *zoektindex.Builder, found *state) error {
-	branch := o.Build.RepositoryDescription.Branches[0]
-	hidden := map[string]bool{}
-	deleted, err := read(o.update(found, 0), func(document stream.Document) error {
-		if document.Status != "A" {
-			hidden[document.Path] = true
-		}
-		return builder.Add(zoektDocument(document, []string{branch.Name}))
-	})
-	if err != nil {
-		return err
-	}
-	return hide(builder, hidden, deleted)
-}
-
-// addChangesOfBranches collects the changes of all branches, then adds them.
-func (o *Options) addChangesOfBranches(builder *zoektindex.Builder, found *state) error {
+// listChanges asks for the changes of all branches. zoekt hides a path in all branches at once, so a path that changed in
+// one branch is sent again for the others.
+func (o *Options) listChanges(found *state) (*changes, error) {
 	branches := o.Build.RepositoryDescription.Branches
-	documents := newCollection()
-	changed := make([]map[string]bool, len(branches))
-	changedAnywhere := map[string]bool{}
-	for i, branch := range branches {
-		var err error
-		if changed[i], err = documents.readChanges(o.update(found, i), branch.Name); err != nil {
-			return err
-		}
-		maps.Copy(changedAnywhere, changed[i])
-	}
-	for i, branch := range branches {
-		if err := o.readUnchanged(documents, branch, without(changedAnywhere, changed[i])); err != nil {
-			return err
-		}
-	}
-	if err := hide(builder, changedAnywhere, nil); err != nil {
-		return err
-	}
-	return documents.addTo(builder)
-}
-
-// buildWhole builds the index again. The first branch is read in full, the others as differences to it, so that a file that
-// branches share is sent only once.
-func (o *Options) buildWhole(place *place) error {
-	branches := o.Build.RepositoryDescription.Branches
-	documents := newCollection()
-	changed := make([]map[string]bool, len(branches))
-	for i, branch := range branches[1:] {
-		var err error
-		changed[i+1], err = documents.readChanges(o.delta(branches[0].Version, branch.Version), branch.Name)
+	all := &changes{paths: map[string]struct{}{}}
+	isNamed := true
+	for i := range branches {
+		_, err := stream.List(o.update(found, i), func(file stream.File) {
+			switch file.Status {
+			case "A":
+				all.growth++
+			case "D":
+				all.growth--
+			}
+			if !utf8.ValidString(file.Path) {
+				isNamed = isNamed && file.Status == "A" && len(branches) == 1
+				all.isFixed = true
+			}
+			all.paths[file.Path] = struct{}{}
+		})
 		if err != nil {
+			return nil, err
+		}
+	}
+	all.growth /= len(branches)
+	if !isNamed {
+		return nil, errName
+	}
+	return all, nil
+}
+
+// hidden returns the paths whose documents in older shards are hidden. New paths are among them, so that the hidden paths of
+// a shard name all documents of later shards.
+func (c *changes) hidden() map[string]struct{} {
+	if !c.isFixed {
+		return c.paths
+	}
+	hidden := maps.Clone(c.paths)
+	maps.DeleteFunc(hidden, func(path string, _ struct{}) bool { return !utf8.ValidString(path) })
+	return hidden
+}
+
+// sendPaths writes the documents that these paths have now.
+func (o *Options) sendPaths(writer *writer, paths map[string]struct{}) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	branches := o.Build.RepositoryDescription.Branches
+	sorted := slices.Sorted(maps.Keys(paths))
+	if len(branches) == 1 {
+		return o.send(o.paths(branches[0], sorted), func(document stream.Document) error {
+			if _, isWanted := paths[document.Path]; !isWanted {
+				return nil
+			}
+			return writer.add(document, branchNames(branches))
+		})
+	}
+	versions := versions{}
+	for i, branch := range branches {
+		if _, err := stream.List(o.paths(branch, sorted), func(file stream.File) {
+			// A path that is a directory in this branch brings the files below it, which have not changed.
+			if _, isWanted := paths[file.Path]; isWanted {
+				versions.note(file, i)
+			}
+		}); err != nil {
 			return err
+		}
+	}
+	return o.sendVersions(writer, versions, func(branch int) stream.Request {
+		return o.paths(branches[branch], versions.pathsOf(branch))
+	})
+}
+
+// sendAll writes all documents. The first branch is read in full, the others as differences to it, so that a file that
+// branches share is sent only once. It returns the filters.
+func (o *Options) sendAll(writer *writer) (string, error) {
+	branches := o.Build.RepositoryDescription.Branches
+	versions := versions{}
+	changed := make([]map[string]bool, len(branches))
+	difference := func(branch int) stream.Request { return o.delta(branches[0].Version, branches[branch].Version) }
+	for i := range branches[1:] {
+		changed[i+1] = map[string]bool{}
+		if _, err := stream.List(difference(i+1), func(file stream.File) {
+			changed[i+1][file.Path] = true
+			versions.note(file, i+1)
+		}); err != nil {
+			return "", err
 		}
 	}
 	answer, err := stream.Open(o.full(branches[0].Version))
 	if err != nil {
-		return err
+		return "", err
 	}
-	builder, err := o.newBuilder(place, false, answer.Header.Filters)
-	if err != nil {
-		answer.Close()
-		return err
+	if err := drain(answer, func(document stream.Document) error {
+		return writer.add(document, withoutChange(branches, changed, document.Path))
+	}); err != nil {
+		return "", err
 	}
-	err = drain(answer, func(document stream.Document) error {
-		return builder.Add(zoektDocument(document, withoutChange(branches, changed, document.Path)))
-	})
-	if err != nil {
-		return err
-	}
-	if err := documents.addTo(builder); err != nil {
-		return err
-	}
-	return finish(builder, place)
+	return answer.Header.Filters, o.sendVersions(writer, versions, difference)
 }
 
 // withoutChange returns the branches in which the path did not change.
@@ -114,26 +132,69 @@ func withoutChange(branches []zoekt.RepositoryBranch, changed []map[string]bool,
 	return names
 }
 
-// compareFilters returns an error if the index was built with other filters. The commits are the same, so the delta is
-// empty.
-func (o *Options) compareFilters(found *state) error {
-	_, err := read(o.update(found, 0), func(stream.Document) error { return nil })
-	return err
+// versions says in which branches each version of a file is. Files of several branches with the same path and content are
+// one document.
+type versions map[version][]int
+
+type version struct{ path, blob, reason string }
+
+func (v versions) note(file stream.File, branch int) {
+	if file.Status != "D" {
+		key := version{file.Path, file.Blob, file.Reason}
+		v[key] = append(v[key], branch)
+	}
 }
 
-// read passes all documents of an answer to visit, and returns the deleted paths once the answer is complete.
-func read(request stream.Request, visit func(stream.Document) error) (deleted []string, err error) {
+// pathsOf returns the paths of the versions that are sent from this branch: the first one that has them.
+func (v versions) pathsOf(branch int) []string {
+	var paths []string
+	for key, branches := range v {
+		if branches[0] == branch {
+			paths = append(paths, key.path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// sendVersions writes each version, from the first branch that has it. So no content is held for later.
+func (o *Options) sendVersions(writer *writer, versions versions, request func(branch int) stream.Request) error {
+	all := o.Build.RepositoryDescription.Branches
+	for i := range all {
+		if len(versions.pathsOf(i)) == 0 {
+			continue
+		}
+		err := o.send(request(i), func(document stream.Document) error {
+			reason := document.Reason
+			if reason == "binary" {
+				reason = ""
+			}
+			holders := versions[version{document.Path, document.Blob, reason}]
+			if len(holders) == 0 || holders[0] != i {
+				return nil
+			}
+			names := make([]string, len(holders))
+			for place, holder := range holders {
+				names[place] = all[holder].Name
+			}
+			return writer.add(document, names)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send passes all documents of an answer to visit. It returns nil only if the answer is complete.
+func (o *Options) send(request stream.Request, visit func(stream.Document) error) error {
 	answer, err := stream.Open(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := drain(answer, visit); err != nil {
-		return nil, err
-	}
-	return answer.Deleted, nil
+	return drain(answer, visit)
 }
 
-// drain passes all documents of an answer to visit. It returns nil only if the answer is complete.
 func drain(answer *stream.Stream, visit func(stream.Document) error) error {
 	for answer.Next() {
 		if err := visit(answer.Document); err != nil {
@@ -142,80 +203,6 @@ func drain(answer *stream.Stream, visit func(stream.Document) error) error {
 		}
 	}
 	return answer.Close()
-}
-
-// readUnchanged adds these files of a branch, as far as it has them.
-func (o *Options) readUnchanged(documents *collection, branch zoekt.RepositoryBranch, paths []string) error {
-	if len(paths) == 0 {
-		return nil
-	}
-	request := o.full(branch.Version)
-	request.Paths = paths
-	_, err := read(request, func(document stream.Document) error {
-		// A path that is a directory in this branch brings the files below it, which have not changed.
-		if _, isWanted := slices.BinarySearch(paths, document.Path); isWanted {
-			documents.add(document, branch.Name)
-		}
-		return nil
-	})
-	return err
-}
-
-// hide hides all versions of these paths in the shards of the index.
-func hide(builder *zoektindex.Builder, changed map[string]bool, deleted []string) error {
-	for _, path := range slices.AppendSeq(deleted, maps.Keys(changed)) {
-		if !utf8.ValidString(path) {
-			return errName
-		}
-		builder.MarkFileAsChangedOrRemoved(path)
-	}
-	return nil
-}
-
-// collection holds documents of several branches. Files with the same path and content are one document.
-type collection struct {
-	documents []stream.Document
-	branches  [][]string
-	places    map[identity]int
-}
-
-type identity struct{ path, blob, reason string }
-
-func newCollection() *collection { return &collection{places: map[identity]int{}} }
-
-// readChanges adds the documents of a delta, and returns all paths that it changes.
-func (c *collection) readChanges(request stream.Request, branch string) (map[string]bool, error) {
-	changed := map[string]bool{}
-	deleted, err := read(request, func(document stream.Document) error {
-		changed[document.Path] = true
-		c.add(document, branch)
-		return nil
-	})
-	for _, path := range deleted {
-		changed[path] = true
-	}
-	return changed, err
-}
-
-func (c *collection) add(document stream.Document, branch string) {
-	key := identity{document.Path, document.Blob, document.Reason}
-	place, exists := c.places[key]
-	if !exists {
-		place = len(c.documents)
-		c.places[key] = place
-		c.documents = append(c.documents, document)
-		c.branches = append(c.branches, nil)
-	}
-	c.branches[place] = append(c.branches[place], branch)
-}
-
-func (c *collection) addTo(builder *zoektindex.Builder) error {
-	for i, document := range c.documents {
-		if err := builder.Add(zoektDocument(document, c.branches[i])); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // zoektDocument returns the document that zoekt indexes for a file of these branches.
@@ -229,16 +216,4 @@ func zoektDocument(document stream.Document, branches []string) zoektindex.Docum
 		converted.SkipReason = zoektindex.SkipReasonTooLarge
 	}
 	return converted
-}
-
-// without returns the paths of a set that are not in another one, in order.
-func without(set, other map[string]bool) []string {
-	var paths []string
-	for path := range set {
-		if !other[path] {
-			paths = append(paths, path)
-		}
-	}
-	slices.Sort(paths)
-	return paths
 }

@@ -45,14 +45,21 @@ type Action string
 
 const (
 	Nothing Action = "nothing"
-	Delta   Action = "delta"
-	Whole   Action = "whole"
+	// Metadata changes only the description of the repository.
+	Metadata Action = "metadata"
+	Delta    Action = "delta"
+	Whole    Action = "whole"
 )
 
 // Outcome is what Update did. Reason says why it did not do less.
 type Outcome struct {
-	Action Action
-	Reason string
+	Action Action `json:"action"`
+	Reason string `json:"reason,omitempty"`
+	// Documents and Bytes are what was written: documents of new shards, and all files.
+	Documents int   `json:"documents"`
+	Bytes     int64 `json:"bytes"`
+	// Shards is the number of shards that the index has now.
+	Shards int `json:"shards"`
 }
 
 // Update brings the index up to date. It changes when Go collects garbage in this process.
@@ -78,23 +85,32 @@ func Update(o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	outcome, found := o.decide()
-	switch outcome.Action {
-	case Nothing:
-		err = o.compareFilters(found)
-	case Delta:
-		limitMemory()
-		err = o.buildDelta(place, found)
-	}
 	if outcome.Action != Whole {
+		limitMemory()
+		err := o.follow(place, found, &outcome)
 		reason := needsWhole(err)
 		if reason == "" {
 			return outcome, err
 		}
-		outcome = Outcome{Whole, reason}
+		outcome = Outcome{Action: Whole, Reason: reason}
 	}
 	log.Printf("building the whole index of %s: %s", o.Build.RepositoryDescription.Name, outcome.Reason)
 	liftLimit()
-	return outcome, o.buildWhole(place)
+	err = o.buildWhole(place, &outcome)
+	return outcome, err
+}
+
+// follow updates an index without building all of it again.
+func (o *Options) follow(place *place, found *state, outcome *Outcome) error {
+	switch outcome.Action {
+	case Delta:
+		return o.addDelta(place, found, outcome)
+	case Metadata:
+		return o.describe(place, found, outcome)
+	default:
+		outcome.Shards = len(found.shards)
+		return o.compareFilters(found)
+	}
 }
 
 // errName is the reason why a delta cannot be applied to zoekt's index: zoekt hides paths by a JSON file.
@@ -115,31 +131,6 @@ func needsWhole(err error) string {
 	}
 }
 
-// newBuilder returns zoekt's builder of an index, or of a delta for it.
-func (o *Options) newBuilder(place *place, isDelta bool, filters string) (*zoektindex.Builder, error) {
-	options := o.Build
-	options.IsDelta = isDelta
-	if isDelta {
-		options.ShardMax = min(options.ShardMax, maxDeltaShard)
-		options.Parallelism = 1
-	}
-	options.RepositoryDescription.Metadata = map[string]string{filtersKey: filters}
-	var err error
-	if options.IndexDir, err = place.stage(); err != nil {
-		return nil, err
-	}
-	return zoektindex.NewBuilder(options)
-}
-
-// finish replaces the index. It is called only after all files have arrived, because zoekt's builder cannot give up: what
-// it has at its end becomes the index.
-func finish(builder *zoektindex.Builder, place *place) error {
-	if err := builder.Finish(); err != nil {
-		return fmt.Errorf("cannot write the index: %w", err)
-	}
-	return place.publish()
-}
-
 // full returns a request for all files of a commit.
 func (o *Options) full(target string) stream.Request {
 	return stream.Request{Repository: o.Repository, Options: o.sluiceOptions(), Target: target}
@@ -152,14 +143,29 @@ func (o *Options) delta(base, target string) stream.Request {
 	return request
 }
 
+// paths returns a request for some files of a branch, as far as it has them.
+func (o *Options) paths(branch zoekt.RepositoryBranch, paths []string) stream.Request {
+	request := o.full(branch.Version)
+	request.Paths = paths
+	return request
+}
+
 // update returns a request for the changes of a branch since the commit of the index. git sluice refuses it if the filters
 // are not those of the index, or if too much changed.
 func (o *Options) update(found *state, branch int) stream.Request {
-	request := o.delta(found.branches[branch].Version, o.Build.RepositoryDescription.Branches[branch].Version)
-	request.Filters = found.filters
-	request.Options = append(request.Options, slices.DeleteFunc(slices.Clone(o.Sluice), isFilter)...)
+	request := o.delta(found.repository().Branches[branch].Version, o.Build.RepositoryDescription.Branches[branch].Version)
+	request.Filters = found.record.Filters
+	limits := slices.DeleteFunc(slices.Clone(o.Sluice), func(option string) bool { return !isLimit(option) })
+	if len(limits) == 0 {
+		// Like --max-changed-ratio=0.5, but git sluice need not count the files.
+		limits = []string{fmt.Sprintf("--max-changed-paths=%d", max(found.record.Documents/2, minChanges))}
+	}
+	request.Options = append(request.Options, limits...)
 	return request
 }
+
+// minChanges is the number of changed paths that are never too many, because small repositories change much.
+const minChanges = 200
 
 // sluiceOptions returns the options by which git sluice selects the files that zoekt indexes.
 func (o *Options) sluiceOptions() []string {
@@ -167,28 +173,15 @@ func (o *Options) sluiceOptions() []string {
 	for _, glob := range o.Build.LargeFiles {
 		options = append(options, "--size-exempt="+glob)
 	}
-	for _, option := range o.Sluice {
-		if isFilter(option) {
-			options = append(options, option)
-		}
-	}
-	return options
+	return append(options, slices.DeleteFunc(slices.Clone(o.Sluice), isLimit)...)
 }
 
-// isFilter tells an option for all requests from one that limits a delta.
-func isFilter(option string) bool { return !strings.HasPrefix(option, "--max-changed-") }
+// isLimit tells an option that limits a delta from one for all requests.
+func isLimit(option string) bool { return strings.HasPrefix(option, "--max-changed-") }
 
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
-}
-
-func branchNames(branches []zoekt.RepositoryBranch) []string {
-	var names []string
-	for _, branch := range branches {
-		names = append(names, branch.Name)
-	}
-	return names
 }

@@ -2,14 +2,16 @@ package index
 
 import (
 	"crypto/sha1"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	zoektindex "github.com/sourcegraph/zoekt/index"
 )
@@ -17,15 +19,13 @@ import (
 // place is where the shards of one repository are, and where their successors are prepared.
 //
 // zoekt's builder renames its files one by one, so an index is half old and half new if the builder is killed meanwhile.
-// Therefore the builder works in a directory of its own, in which symbolic links stand for the shards of the index. The
-// finished directory is renamed to `ready`: from then on, the new index is the valid one. Then a process that is not
-// killed together with this one moves the files into place. If even that process is killed, for example together with its
-// container, the next update moves the rest before it does anything else.
+// Therefore the builder works in a directory of its own. The finished directory is renamed to `ready`: from then on, the new
+// index is the valid one. Then a process that is not killed together with this one moves the files into place. If even that
+// process is killed, for example together with its container, the next update moves the rest before it does anything else.
 type place struct {
 	options *zoektindex.Options
 	// work is the directory for all of this. It is locked, so that updates of one repository wait for each other.
-	work   *os.File
-	staged string
+	work *os.File
 }
 
 // openPlace locks the place, and finishes or removes what an earlier update has left there.
@@ -72,19 +72,19 @@ func lockDirectory(path string) (*os.File, error) {
 
 // recover finishes an update that was complete, and removes one that was not.
 func (p *place) recover() error {
-	if _, err := os.Stat(p.ready()); err == nil {
-		if err := p.move(); err != nil {
+	if list, err := os.ReadFile(filepath.Join(p.ready(), staleList)); err == nil {
+		if err := p.move(strings.FieldsFunc(string(list), func(r rune) bool { return r == '\n' }), true); err != nil {
 			return err
 		}
 	}
 	return p.clean()
 }
 
-// clean removes what builders have left.
+// clean removes what updates have left.
 func (p *place) clean() error {
-	staged, err := filepath.Glob(filepath.Join(p.work.Name(), "staged-*"))
-	for _, directory := range staged {
-		if err := os.RemoveAll(directory); err != nil {
+	entries, err := os.ReadDir(p.work.Name())
+	for _, entry := range entries {
+		if err := os.RemoveAll(filepath.Join(p.work.Name(), entry.Name())); err != nil {
 			return err
 		}
 	}
@@ -93,94 +93,109 @@ func (p *place) clean() error {
 
 // close unlocks the place. Its directory stays if an update is left to finish.
 func (p *place) close() {
-	_ = p.clean()
+	if _, err := os.Stat(p.ready()); err != nil {
+		_ = p.clean()
+	}
 	_ = os.Remove(p.work.Name())
 	p.work.Close()
 }
 
 func (p *place) ready() string { return filepath.Join(p.work.Name(), "ready") }
 
-// stage returns a new directory for a builder, with links to the shards of the index. Each builder gets its own, because
-// the writers of one that was given up may still run.
-func (p *place) stage() (string, error) {
-	staged, err := os.MkdirTemp(p.work.Name(), "staged-")
-	if err != nil {
-		return "", err
+// stage returns a new directory for the files of an update. Each builder gets its own, because the writers of one that was
+// given up may still run.
+func (p *place) stage() (string, error) { return os.MkdirTemp(p.work.Name(), "staged-") }
+
+// publish makes the staged files part of the index, and removes the stale ones.
+func (p *place) publish(staged string, stale []string, isNew bool) error {
+	if err := os.WriteFile(filepath.Join(staged, staleList), []byte(strings.Join(stale, "\n")), 0o600); err != nil {
+		return err
 	}
-	p.staged = staged
-	files, err := p.shardFiles()
-	if err != nil {
-		return "", err
+	if err := syncFiles(staged); err != nil {
+		return err
 	}
-	for _, file := range files {
-		if err := os.Symlink(file, filepath.Join(staged, filepath.Base(file))); err != nil {
-			return "", err
-		}
+	if err := os.Rename(staged, p.ready()); err != nil {
+		return err
 	}
-	return staged, nil
+	if err := p.work.Sync(); err != nil {
+		return err
+	}
+	p.sweep()
+	return p.move(stale, isNew)
 }
 
-// publish makes the files that the builder finished the index.
-func (p *place) publish() error {
-	if err := p.prepare(); err != nil {
-		return err
-	}
-	if err := os.Rename(p.staged, p.ready()); err != nil {
-		return err
-	}
-	return p.move()
-}
+// abandonment is the time after which nobody is expected to finish an update that was killed.
+const abandonment = 24 * time.Hour
 
-// prepare removes the links to files that stay, and lists the files of the index that have no successor.
-func (p *place) prepare() error {
-	files, err := p.shardFiles()
-	if err != nil {
-		return err
-	}
-	hidden, err := p.hiddenFiles()
-	if err != nil {
-		return err
-	}
-	files = append(files, hidden...)
-	var stale []string
-	for _, file := range files {
-		successor := filepath.Join(p.staged, filepath.Base(file))
-		info, err := os.Lstat(successor)
-		switch {
-		case os.IsNotExist(err):
-			stale = append(stale, file)
-		case err != nil:
-			return err
-		case info.Mode()&os.ModeSymlink != 0:
-			if err := os.Remove(successor); err != nil {
-				return err
-			}
+// sweep removes what killed updates of other repositories have left, since a repository that was deleted meanwhile has no
+// next update. If it has one after all, that builds what is missing.
+func (p *place) sweep() {
+	names, _ := listDirectory(p.options.IndexDir)
+	for _, name := range names {
+		path := filepath.Join(p.options.IndexDir, name)
+		if !strings.HasPrefix(name, ".") || !strings.HasSuffix(name, workEnding) || path == p.work.Name() {
+			continue
+		}
+		if work, err := os.Open(path); err == nil {
+			removeAbandoned(work)
+			work.Close()
 		}
 	}
-	return os.WriteFile(filepath.Join(p.staged, staleList), []byte(strings.Join(stale, "\n")), 0o600)
+}
+
+// removeAbandoned removes the directory of an update unless it is young or locked.
+func removeAbandoned(work *os.File) {
+	info, err := work.Stat()
+	if err != nil || time.Since(info.ModTime()) < abandonment {
+		return
+	}
+	if syscall.Flock(int(work.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		_ = os.RemoveAll(work.Name())
+	}
+}
+
+// syncFiles waits until the files in a directory, and their names, are on the disk.
+func syncFiles(directory string) error {
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		return err
+	}
+	results := make(chan error)
+	for _, entry := range entries {
+		go func() { results <- syncFile(filepath.Join(directory, entry.Name())) }()
+	}
+	for range entries {
+		err = errors.Join(err, <-results)
+	}
+	return errors.Join(err, syncFile(directory))
+}
+
+func syncFile(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
 }
 
 // staleList is the file in the ready directory that lists files to remove, one a line.
 const staleList = "stale"
 
-// mover moves the files of the first directory to the second one, and removes the files that follow.
+// mover moves the files of the first directory to the second one, and removes the files that follow. A directory with the
+// name of a shard is no part of an index, and would swallow the file.
 const mover = `
 	cd "$1" && to=$2 && shift 2 || exit
 	for file in *.zoekt*; do
-		[ ! -e "$file" ] || mv -f -- *.zoekt* "$to" || exit
-		break
+		[ ! -d "$to/$file" ] || rm -rf -- "$to/$file" || exit
 	done
-	rm -f -- "$@"
+	[ ! -e "$file" ] || mv -f -- *.zoekt* "$to" || exit
+	[ $# = 0 ] || rm -rf -- "$@"
 `
 
 // move brings the ready files into place. Its process has a session of its own, so that no signal to this process or to
-// its group ends it, and holds the lock until it ends.
-func (p *place) move() error {
-	list, err := os.ReadFile(filepath.Join(p.ready(), staleList))
-	if err != nil {
-		return err
-	}
-	stale := strings.Split(string(list), "\n")
+// its group ends it, and holds the lock until it ends. An index that was built anew leaves compound shards.
+func (p *place) move(stale []string, isNew bool) error {
 	words := append([]string{"-c", mover, "mover", p.ready(), p.options.IndexDir}, stale...)
 	command := exec.Command("sh", words...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -189,7 +204,12 @@ func (p *place) move() error {
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("cannot move the index into place: %w", err)
 	}
-	if err := p.leaveCompound(); err != nil {
+	if isNew {
+		if err := leaveCompounds(p.options); err != nil {
+			return err
+		}
+	}
+	if err := syncFile(p.options.IndexDir); err != nil {
 		return err
 	}
 	// Without its list, a directory of this name could not be finished, so it loses the name first.
@@ -200,81 +220,32 @@ func (p *place) move() error {
 	return os.RemoveAll(moved)
 }
 
-// shardFiles returns the files of the index: shards, and zoekt's files with metadata.
-func (p *place) shardFiles() ([]string, error) {
+// filesFrom returns the files of the index from this shard on, with everything that has such a name. Searches read all of
+// them, but zoekt's builder does not see those after a gap, which a killed zoekt-git-index may have left.
+func filesFrom(shard string, number int) ([]string, error) {
+	entries, err := listDirectory(filepath.Dir(shard))
 	var files []string
-	for _, shard := range ownShards(p.options) {
-		paths, err := zoektindex.IndexFilePaths(shard)
-		if err != nil {
-			return nil, err
+	for _, name := range entries {
+		tail, isOwn := strings.CutPrefix(name, filepath.Base(prefix(shard)))
+		digits := strings.TrimSuffix(strings.TrimSuffix(tail, ".meta"), ".zoekt")
+		if found, err := strconv.Atoi(digits); isOwn && err == nil && len(digits) < len(tail) && found >= number {
+			files = append(files, filepath.Join(filepath.Dir(shard), name))
 		}
-		files = append(files, paths...)
 	}
-	return files, nil
+	return files, err
 }
 
-// hiddenFiles returns the files with the same name as a new first shard, except for the number. Searches read all of them,
-// but zoekt's builder does not see those after a gap, which a killed zoekt-git-index may have left.
-func (p *place) hiddenFiles() ([]string, error) {
-	first, err := filepath.Glob(filepath.Join(p.staged, "*.00000.zoekt"))
-	if err != nil || len(first) != 1 {
-		return nil, err
-	}
-	if info, err := os.Lstat(first[0]); err != nil || !info.Mode().IsRegular() {
-		return nil, err
-	}
-	entries, err := os.ReadDir(p.options.IndexDir)
+// listDirectory returns the names in a directory, in any order.
+func listDirectory(path string) ([]string, error) {
+	directory, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	var files []string
-	prefix := strings.TrimSuffix(filepath.Base(first[0]), "00000.zoekt")
-	for _, entry := range entries {
-		name := entry.Name()
-		if strings.HasPrefix(name, prefix) && (strings.HasSuffix(name, ".zoekt") || strings.HasSuffix(name, ".zoekt.meta")) {
-			files = append(files, filepath.Join(p.options.IndexDir, name))
-		}
-	}
-	return files, nil
+	defer directory.Close()
+	return directory.Readdirnames(-1)
 }
 
-// leaveCompound hides the repository in a shard that it shares with others, because it has shards of its own now.
-func (p *place) leaveCompound() error {
-	if !p.options.ShardMerging {
-		return nil
-	}
-	shards, err := filepath.Glob(filepath.Join(p.options.IndexDir, "compound-*.zoekt"))
-	if err != nil {
-		return err
-	}
-	for _, shard := range shards {
-		if err := p.leave(shard); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *place) leave(shard string) error {
-	repositories, _, err := zoektindex.ReadMetadataPathAlive(shard)
-	if err != nil {
-		return err
-	}
-	id := p.options.RepositoryDescription.ID
-	for _, repository := range repositories {
-		if repository.ID == id && repository.Name == p.options.RepositoryDescription.Name {
-			return zoektindex.SetTombstone(shard, id)
-		}
-	}
-	return nil
-}
-
-// ownShards returns the shards of the repository, without those that it shares with others.
-func ownShards(options *zoektindex.Options) []string {
-	return slices.DeleteFunc(options.FindAllShards(), func(path string) bool {
-		return strings.HasPrefix(filepath.Base(path), "compound-")
-	})
-}
+const workEnding = ".update"
 
 // workName returns the name of the directory in which updates of this repository work.
 func workName(options *zoektindex.Options) string {
@@ -286,5 +257,5 @@ func workName(options *zoektindex.Options) string {
 	if len(name) > 200 {
 		name = fmt.Sprintf("%s%x", name[:180], sha1.Sum([]byte(name)))
 	}
-	return "." + name + ".update"
+	return "." + name + workEnding
 }

@@ -1,5 +1,5 @@
-// Package stream runs git sluice and reads the archive that it writes: the files of a commit, or only those that changed
-// since another commit, and the paths that an index has to forget.
+// Package stream runs git sluice, and reads the lists and the archives that it writes: the files of a commit, or only those
+// that changed since another commit. A list also has the paths that an index has to forget.
 //
 // An index may store what it read only after Close has returned without an error. Only then did git sluice succeed, and
 // the archive and its manifest are complete.
@@ -39,19 +39,10 @@ type Request struct {
 	Paths []string
 }
 
-// Document is a file of the archive.
+// Document is a file of the archive with its content.
 type Document struct {
-	Path string
-	// Status is A for an added file, M for a modified one, and T for one with another type than in the base. It is empty in
-	// a full archive.
-	Status string
-	// Mode is the type of the file as git writes it: 100644, 100755 or 120000.
-	Mode string
-	// Blob is the ID of the object that git stores for this file.
-	Blob string
-	// Reason is the reason why there is no content: too-large, binary or missing. It is empty if there is content.
-	Reason string
-	// Content holds the bytes of the file, or the target of a symbolic link.
+	File
+	// Content holds the bytes of the file, or the target of a symbolic link. A file with a reason has none.
 	Content []byte
 }
 
@@ -72,49 +63,70 @@ type Stream struct {
 	Header Header
 	// Document is the file that the last call of Next has read.
 	Document Document
-	// Deleted are the paths that were files in the base and are none in the target. They arrive before all documents.
-	Deleted []string
 
 	process  *exec.Cmd
 	archive  *tar.Reader
 	output   io.ReadCloser
-	manifest *manifest
+	manifest *os.File
+	listed   chan count
 	messages bytes.Buffer
 	entries  int
 	err      error
 }
 
+// count is the number of entries that a manifest lists, or the reason why it is not known.
+type count struct {
+	entries int
+	err     error
+}
+
 // Open starts git sluice and waits for the header of the manifest. The caller must call Close.
 func Open(request Request) (*Stream, error) {
-	process := request.command()
+	process := request.command("archive", "--manifest=fd:3")
 	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	lines, manifestEnd, err := os.Pipe()
+	manifest, manifestEnd, err := os.Pipe()
 	if err != nil {
 		output.Close()
 		return nil, err
 	}
-	s := &Stream{process: process, output: output, archive: tar.NewReader(bufio.NewReaderSize(output, 128<<10))}
+	s := &Stream{process: process, output: output, manifest: manifest, listed: make(chan count, 1)}
+	s.archive = tar.NewReader(bufio.NewReaderSize(output, 128<<10))
 	process.ExtraFiles = []*os.File{manifestEnd}
 	process.Stderr = &s.messages
 	err = process.Start()
 	manifestEnd.Close()
 	if err != nil {
-		lines.Close()
+		manifest.Close()
 		return nil, err
 	}
-	if s.manifest, s.err = readManifest(lines); s.err != nil {
+	lines := bufio.NewReaderSize(manifest, 64<<10)
+	if s.Header, s.err = readHeader(lines); s.err != nil {
+		s.listed <- count{}
 		return nil, s.Close()
 	}
-	s.Header = s.manifest.header
+	go s.countEntries(lines)
 	return s, nil
 }
 
-// command returns the command line that asks for the archive, and for the manifest on descriptor 3.
-func (r Request) command() *exec.Cmd {
-	words := []string{"-C", r.Repository, "sluice", "archive", "--pax-notes", "--manifest=fd:3"}
+// countEntries reads the manifest while the archive is read, because git sluice waits for a reader that lags behind on
+// either of the two.
+func (s *Stream) countEntries(lines *bufio.Reader) {
+	var listed count
+	listed.err = readLines(lines, func(line *line) {
+		if line.isEntry() {
+			listed.entries++
+		}
+	})
+	s.listed <- listed
+}
+
+// command returns a command of git sluice for this request.
+func (r Request) command(name string, options ...string) *exec.Cmd {
+	// --pax-notes belongs to the filters, so a list needs it as well.
+	words := append([]string{name, "--pax-notes"}, options...)
 	words = append(words, r.Options...)
 	if r.Base != "" {
 		words = append(words, "--base="+r.Base, "--ignore-mode-changes")
@@ -125,10 +137,19 @@ func (r Request) command() *exec.Cmd {
 	if len(r.Paths) > 0 {
 		words = append(words, "--pathspec-from-file=-", "--pathspec-file-nul", "--ignore-unmatch")
 	}
-	process := exec.Command("git", append(words, r.Target)...)
+	process := sluice(append(words, r.Target)...)
+	process.Dir = r.Repository
 	process.Env = append(os.Environ(), "GIT_LITERAL_PATHSPECS=1")
 	process.Stdin = strings.NewReader(strings.Join(r.Paths, "\x00"))
 	return process
+}
+
+// sluice returns a command of git sluice. git also finds the program outside of PATH, but takes longer than the program.
+func sluice(words ...string) *exec.Cmd {
+	if program, err := exec.LookPath("git-sluice"); err == nil {
+		return exec.Command(program, words...)
+	}
+	return exec.Command("git", append([]string{"sluice"}, words...)...)
 }
 
 // Next reads the next file into s.Document. It returns false at the end of the archive and after an error.
@@ -140,7 +161,6 @@ func (s *Stream) Next() bool {
 			break
 		}
 		if header.Typeflag == tar.TypeXGlobalHeader {
-			s.noteDeletions(header)
 			continue
 		}
 		s.entries++
@@ -152,25 +172,10 @@ func (s *Stream) Next() bool {
 	return false
 }
 
-// noteDeletions notes the deleted paths in a global header. The path of a directory ends in a slash, and an index has no
-// directories.
-func (s *Stream) noteDeletions(header *tar.Header) {
-	for key, path := range header.PAXRecords {
-		if strings.HasPrefix(key, "GITSLUICE.delete.") && !strings.HasSuffix(path, "/") {
-			s.Deleted = append(s.Deleted, path)
-		}
-	}
-}
-
 // read returns the file of this header. The content of a placeholder stays unread, because it is not that of the file.
 func (s *Stream) read(header *tar.Header) (Document, error) {
-	document := Document{
-		Path:   header.Name,
-		Status: header.PAXRecords["GITSLUICE.status"],
-		Mode:   mode(header),
-		Blob:   header.PAXRecords["GITSLUICE.blob"],
-		Reason: header.PAXRecords["GITSLUICE.reason"],
-	}
+	record := func(name string) string { return header.PAXRecords["GITSLUICE."+name] }
+	document := Document{File: File{Path: header.Name, Status: record("status"), Blob: record("blob"), Reason: record("reason")}}
 	switch {
 	case document.Reason != "":
 		return document, nil
@@ -183,26 +188,23 @@ func (s *Stream) read(header *tar.Header) (Document, error) {
 	return document, err
 }
 
-func mode(header *tar.Header) string {
-	switch {
-	case header.Typeflag == tar.TypeSymlink:
-		return "120000"
-	case header.Mode&0o111 != 0:
-		return "100755"
-	default:
-		return "100644"
-	}
-}
-
-// Close ends git sluice. It returns an error unless the entire archive was read and is complete.
+// Close ends git sluice. It returns an error unless the whole archive was read and is complete.
 func (s *Stream) Close() error {
 	isAtEnd := errors.Is(s.err, io.EOF)
 	if isAtEnd {
 		_, s.err = io.Copy(io.Discard, s.output)
 	}
 	s.output.Close()
-	listed, manifestErr := s.manifest.finish(isAtEnd)
-	if err := s.wait(); err != nil {
+	if !isAtEnd {
+		s.manifest.Close()
+	}
+	listed := <-s.listed
+	s.manifest.Close()
+	// It ends soon, because nobody reads its output any more.
+	if err := wait(s.process, &s.messages); err != nil {
+		return err
+	}
+	if _, err := s.messages.WriteTo(os.Stderr); err != nil {
 		return err
 	}
 	switch {
@@ -210,23 +212,18 @@ func (s *Stream) Close() error {
 		return s.err
 	case !isAtEnd:
 		return errors.New("git sluice: the archive was not read to its end")
-	case manifestErr != nil:
-		return manifestErr
-	case listed != s.entries:
-		return fmt.Errorf("git sluice: the archive has %d entries, but the manifest lists %d", s.entries, listed)
+	case listed.err == nil && listed.entries != s.entries:
+		return fmt.Errorf("git sluice: the archive has %d entries, but the manifest lists %d", s.entries, listed.entries)
 	}
-	return nil
+	return listed.err
 }
 
-// wait waits for git sluice, which ends soon because nobody reads its output any more. It passes warnings on.
-func (s *Stream) wait() error {
-	err := s.process.Wait()
+// wait waits for git sluice. Its messages are those of an error, or warnings.
+func wait(process *exec.Cmd, messages *bytes.Buffer) error {
+	err := process.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
-		return &ExitError{Status: exit.ExitCode(), Messages: s.messages.String()}
-	}
-	if err == nil {
-		_, err = s.messages.WriteTo(os.Stderr)
+		return &ExitError{Status: exit.ExitCode(), Messages: messages.String()}
 	}
 	return err
 }

@@ -25,10 +25,10 @@ func newRepository(t *testing.T) string {
 	directory := t.TempDir()
 	script := `
 		git init -q .
-		mkdir dir old && echo one >dir/file && echo two >changed && echo three >old/file && ln -s dir link
+		mkdir dir gone && echo one >dir/file && echo two >changed && echo three >gone/file && ln -s dir link
 		printf 'binary\0' >binary && echo run >run && chmod +x run
 		git add . && git commit -qm old && git tag old
-		echo more >>changed && rm -r old && echo new >new && rm link && echo file >link
+		echo more >>changed && rm -r gone && echo new >new && rm link && echo file >link
 		git add -A . && git commit -qm new && git tag new
 	`
 	command := exec.Command("sh", "-ec", script)
@@ -52,10 +52,7 @@ func summarize(t *testing.T, request stream.Request) ([]string, error) {
 		if len(d.Blob) != 40 {
 			t.Errorf("%q has the blob %q", d.Path, d.Blob)
 		}
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s%s %q", d.Status, d.Mode, d.Path, d.Reason, d.Content)))
-	}
-	for _, path := range answer.Deleted {
-		lines = append(lines, "D "+path)
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s%s %q", d.Status, d.Path, d.Reason, d.Content)))
 	}
 	slices.Sort(lines)
 	return lines, answer.Close()
@@ -74,15 +71,41 @@ func expect(t *testing.T, request stream.Request, expected ...string) {
 
 func TestArchives(t *testing.T) {
 	request := stream.Request{Repository: newRepository(t), Options: []string{"--binary=placeholder"}, Target: "old"}
-	expect(t, request, `100644 binarybinary ""`, `100644 changed "two\n"`, `100644 dir/file "one\n"`, `100644 old/file "three\n"`,
-		`100755 run "run\n"`, `120000 link "dir"`)
+	expect(t, request, `binarybinary ""`, `changed "two\n"`, `dir/file "one\n"`, `gone/file "three\n"`, `link "dir"`, `run "run\n"`)
 	request.Paths = []string{"changed", "dir", "missing", "*"}
-	expect(t, request, `100644 changed "two\n"`, `100644 dir/file "one\n"`)
+	expect(t, request, `changed "two\n"`, `dir/file "one\n"`)
 	request.Paths = nil
 	request.Base, request.Target = "old", "new"
-	expect(t, request, `A 100644 new "new\n"`, "D old/file", "D link", `M 100644 changed "two\nmore\n"`, `T 100644 link "file\n"`)
+	expect(t, request, `A new "new\n"`, `M changed "two\nmore\n"`, `T link "file\n"`)
 	request.Base = "new"
 	expect(t, request)
+}
+
+func TestLists(t *testing.T) {
+	request := stream.Request{Repository: newRepository(t), Options: []string{"--max-size=4", "--large=placeholder"}, Target: "old"}
+	expectList(t, request, "binarytoo-large", "changed", "dir/file", "gone/filetoo-large", "link", "run")
+	request.Paths = []string{"changed", "dir", "missing", "*"}
+	expectList(t, request, "changed", "dir/file")
+	request.Paths = nil
+	request.Base, request.Target = "old", "new"
+	expectList(t, request, "A new", "D gone/file", "M changedtoo-large", "T linktoo-large")
+	request.Base = "new"
+	expectList(t, request)
+}
+
+func expectList(t *testing.T, request stream.Request, expected ...string) {
+	t.Helper()
+	var lines []string
+	header, err := stream.List(request, func(file stream.File) {
+		if len(file.Blob) != 40 && file.Status != "D" {
+			t.Errorf("%q has the blob %q", file.Path, file.Blob)
+		}
+		lines = append(lines, strings.TrimSpace(file.Status+" "+file.Path+file.Reason))
+	})
+	slices.Sort(lines)
+	if err != nil || len(header.Filters) != 64 || !slices.Equal(lines, expected) {
+		t.Errorf("%v: %v, %v\n%q\nexpected:\n%q", request, header, err, lines, expected)
+	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -98,10 +121,13 @@ func TestRefusals(t *testing.T) {
 
 func expectStatus(t *testing.T, request stream.Request, status int) {
 	t.Helper()
-	_, err := summarize(t, request)
-	var exit *stream.ExitError
-	if !errors.As(err, &exit) || exit.Status != status {
-		t.Errorf("%v: %v, expected exit status %d", request, err, status)
+	_, archiveErr := summarize(t, request)
+	_, listErr := stream.List(request, func(stream.File) {})
+	for _, err := range []error{archiveErr, listErr} {
+		var exit *stream.ExitError
+		if !errors.As(err, &exit) || exit.Status != status {
+			t.Errorf("%v: %v, expected exit status %d", request, err, status)
+		}
 	}
 }
 
