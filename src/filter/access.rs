@@ -243,7 +243,14 @@ fn refuse_unmatchable(pattern: &[u8]) -> Result<(), AccessFault> {
 }
 
 fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob>, AccessFault> {
-    let globs = patterns.into_iter().map(Glob::new);
+    // The library would cut the pattern at a NUL, and a rule that denies would then match less than it says.
+    let compile = |pattern: &[u8]| {
+        if pattern.contains(&0) {
+            return Err(GlobError::Nul);
+        }
+        Glob::new(pattern)
+    };
+    let globs = patterns.into_iter().map(compile);
     globs.collect::<Result<_, _>>().map_err(AccessFault::Glob)
 }
 
@@ -340,6 +347,7 @@ mod tests {
     fn what_may_be_meant_otherwise_makes_all_void() {
         for (text, line, reason) in [
             ("/[", 1, AccessFault::Glob(GlobError::Unclosed)),
+            ("/**\n-/a\0b", 2, AccessFault::Glob(GlobError::Nul)),
             ("/**\r\n\r\n-/a[", 3, AccessFault::Glob(GlobError::Unclosed)),
             // The fault is in the directory above.
             ("/a[/]b", 1, AccessFault::Glob(GlobError::Unclosed)),

@@ -1,9 +1,8 @@
 //! Parses patterns of the dialect.
 //!
 //! The errors must be exactly those of the library, since one invalid line rejects a whole file. The
-//! library accepts unclosed groups, and classes of either one range or listed characters. The only
-//! deviation is a NUL, which is an error here: the library takes a NUL for the end of the pattern or of the
-//! piece that it reads.
+//! library accepts unclosed groups, and classes of either one range or listed characters. It takes a NUL
+//! for the end of the text in front of it, or else for the end of the pattern.
 
 use std::{fmt, iter};
 
@@ -56,7 +55,7 @@ impl Class {
 pub enum GlobError {
     /// The text is not UTF-8, or contains the replacement character.
     NotUtf8,
-    /// The text contains a NUL, which no path does.
+    /// The text contains a NUL, which no path does. Only access rules refuse it.
     Nul,
     /// A class has no end.
     Unclosed,
@@ -92,9 +91,6 @@ pub(crate) fn parse(pattern: &[u8]) -> Result<Vec<Token>, GlobError> {
     if pattern.contains(char::REPLACEMENT_CHARACTER) {
         return Err(GlobError::NotUtf8);
     }
-    if pattern.contains('\0') {
-        return Err(GlobError::Nul);
-    }
     let mut rest = pattern;
     let mut tokens = Vec::new();
     let mut depth = 0;
@@ -107,6 +103,7 @@ pub(crate) fn parse(pattern: &[u8]) -> Result<Vec<Token>, GlobError> {
             [b',', ..] if depth > 0 => (Token::Or, 1),
             [b'}', ..] if depth > 0 => (Token::Close, 1),
             [b'[', ..] => class(rest)?,
+            [0, ..] => break,
             _ => {
                 let (text, length) = text(rest, if depth > 0 { "*?[{,}" } else { "*?[{" });
                 (Token::Text(text.into()), length)
@@ -127,13 +124,17 @@ pub(crate) fn parse(pattern: &[u8]) -> Result<Vec<Token>, GlobError> {
     Ok(tokens)
 }
 
-/// The text at the start of `rest`, up to one of the characters `ends`, and its length as written.
+/// The text at the start of `rest`, up to one of the characters `ends` or over a NUL, and its length as written.
 fn text(rest: &str, ends: &str) -> (String, usize) {
     let mut text = String::new();
     let mut characters = rest.char_indices();
     while let Some((at, character)) = characters.next() {
         match character {
-            '\\' => text.extend(characters.next().map(|(_, escaped)| escaped)),
+            '\0' => return (text, at + 1),
+            '\\' => match characters.next() {
+                Some((at, '\0')) => return (text, at + 1),
+                escaped => text.extend(escaped.map(|(_, escaped)| escaped)),
+            },
             _ if ends.contains(character) => return (text, at),
             _ => text.push(character),
         }
@@ -147,9 +148,11 @@ fn class(rest: &str) -> Result<(Token, usize), GlobError> {
     let negated = inner.len() + 1 < rest.len();
     let mut characters = inner.chars();
     let (ranges, length) = match (characters.next(), characters.next()) {
+        (Some('\0'), _) => return Err(GlobError::Unclosed),
         // In a range, backslashes and brackets are ordinary characters.
         (Some(low), Some('-')) => {
-            let high = characters.next().ok_or(GlobError::Unclosed)?;
+            let high = characters.next().filter(|high| *high != '\0');
+            let high = high.ok_or(GlobError::Unclosed)?;
             (vec![(low, high)], low.len_utf8() + 1 + high.len_utf8())
         }
         _ => {
