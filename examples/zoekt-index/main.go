@@ -5,6 +5,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log"
@@ -27,11 +28,15 @@ func main() {
 	flag.BoolVar(&options.Incremental, "incremental", true, "only index changed repositories")
 	flag.BoolVar(&options.Delta, "delta", true, "add only what changed if that is possible")
 	flag.Uint64Var(&options.MaxDeltas, "delta_threshold", 150, "build the whole index after this many deltas (0: never)")
-	flag.Var((*words)(&options.Sluice), "sluice", "option of git sluice, such as --access-rules=<file>. You can repeat it.")
+	flag.Func("sluice", "option of git sluice, such as --access-rules=<file>. You can repeat it.", func(option string) error {
+		options.Sluice = append(options.Sluice, option)
+		return nil
+	})
 	submodules := flag.Bool("submodules", false, "index the files of submodules, under the name of this repository")
 	cache := flag.String("repo_cache", "", "directory of repositories that are named by their path in it")
 	languages := flag.String("language_map", "", "a mapping between a language and its ctags processor (a:0,b:3).")
 	profile := flag.String("cpu_profile", "", "write cpu profile to `file`")
+	asJSON := flag.Bool("json", false, "print a line of JSON about each update")
 	version := flag.Bool("version", false, "Print version number")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: %s [<flag>...] <repository>...\n", filepath.Base(os.Args[0]))
@@ -40,9 +45,7 @@ func main() {
 	flag.Parse()
 
 	if *version {
-		log.SetFlags(0)
-		log.SetOutput(os.Stdout)
-		log.Printf("%s version %q", filepath.Base(os.Args[0]), zoektindex.Version)
+		fmt.Printf("%s version %q\n", filepath.Base(os.Args[0]), zoektindex.Version)
 		return
 	}
 	if flag.NArg() == 0 {
@@ -57,25 +60,15 @@ func main() {
 	}
 	setLanguages(&options.Build.LanguageMap, *languages)
 	stop := startProfile(*profile)
-	ok := update(options, *cache, flag.Args())
+	ok := update(options, *cache, flag.Args(), *asJSON)
 	stop()
 	if !ok {
 		os.Exit(1)
 	}
 }
 
-// words collects the values of a flag that can be repeated.
-type words []string
-
-func (w *words) String() string { return strings.Join(*w, " ") }
-
-func (w *words) Set(word string) error {
-	*w = append(*w, word)
-	return nil
-}
-
-// update updates the indexes of these repositories, and reports whether all of that succeeded.
-func update(options index.Options, cache string, repositories []string) bool {
+// update updates the indexes of these repositories, and returns whether all of that succeeded.
+func update(options index.Options, cache string, repositories []string, asJSON bool) bool {
 	ok := true
 	for _, path := range repositories {
 		repository, err := filepath.Abs(path)
@@ -88,9 +81,13 @@ func update(options index.Options, cache string, repositories []string) bool {
 		if err != nil {
 			log.Printf("cannot index %s: %v", repository, err)
 			ok = false
-			continue
 		}
-		log.Printf("%s: %s %s", repository, outcome.Action, outcome.Reason)
+		if asJSON {
+			err = json.NewEncoder(os.Stdout).Encode(outcome)
+		} else if err == nil {
+			log.Printf("%s: %s", repository, outcome)
+		}
+		ok = ok && err == nil
 	}
 	return ok
 }
@@ -133,9 +130,7 @@ func startProfile(path string) (stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		log.Fatal(err)
-	}
+	_ = pprof.StartCPUProfile(file)
 	return func() {
 		pprof.StopCPUProfile()
 		file.Close()

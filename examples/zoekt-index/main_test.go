@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/sourcegraph/zoekt"
 	zoektindex "github.com/sourcegraph/zoekt/index"
 
+	"github.com/git-sluice/git-sluice/examples/zoekt-index/index"
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/internal/environment"
 )
 
@@ -36,13 +38,6 @@ func run(t *testing.T, words ...string) (int, string) {
 		t.Fatal(err)
 	}
 	return process.ProcessState.ExitCode(), string(output)
-}
-
-func TestUsageWithoutWords(t *testing.T) {
-	status, output := run(t)
-	if status != 2 || !strings.Contains(output, "[<flag>...] <repository>...") || !strings.Contains(output, "-branches") {
-		t.Errorf("status %d: %s", status, output)
-	}
 }
 
 // succeed runs the program, and checks what it says about the repository.
@@ -83,8 +78,8 @@ func TestFlags(t *testing.T) {
 		"-cpu_profile", filepath.Join(top, "profile"), "-file_limit", "2000", "-large_file", "*.md", "-max_trigram_count", "20000",
 		"-shard_limit", "104857600", "-parallelism", "2", "-disable_ctags", "-require_ctags=false", "-shard_merging=false",
 	}
-	succeed(t, "whole there is no index", append(flags, repository)...)
-	succeed(t, "nothing", append(flags, repository)...)
+	succeed(t, "whole (there is no index), 3 documents, ", append(flags, repository)...)
+	succeed(t, "nothing, 0 documents, 0 bytes, 1 shards, 0.", append(flags, repository)...)
 	succeed(t, "whole", append(flags, "-incremental=false", repository)...)
 	shell(t, repository, "echo more >>file.go && git commit -q -a -m two")
 	succeed(t, "delta", append(flags, repository)...)
@@ -116,6 +111,23 @@ func read(t *testing.T, shard string) *zoekt.Repository {
 	return repositories[0]
 }
 
+// TestJSON reads what the program prints for metrics.
+func TestJSON(t *testing.T) {
+	top := t.TempDir()
+	shell(t, top, demo)
+	for i, branch := range []string{"main", "main", "no"} {
+		expected := []index.Outcome{{Kind: index.Whole, Reason: "there is no index", Documents: 3, Shards: 1},
+			{Kind: index.Nothing, Shards: 1}, {Error: `branch "no" does not exist`}}[i]
+		_, output := run(t, "-json", "-index", filepath.Join(top, "index"), "-disable_ctags", "-branches", branch, top)
+		var found index.Outcome
+		err := json.Unmarshal([]byte(output[strings.LastIndex(output, "{"):]), &found)
+		expected.Repository, expected.Seconds, expected.Bytes = top, found.Seconds, found.Bytes
+		if err != nil || found != expected || found.Seconds <= 0 || (found.Bytes > 1000) != (found.Documents > 0) {
+			t.Errorf("%v: %s\nexpected: %v", err, output, expected)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	top := t.TempDir()
 	shell(t, top, demo)
@@ -123,6 +135,9 @@ func TestFailures(t *testing.T) {
 		if status, output := run(t, append([]string{"-index", t.TempDir(), "-disable_ctags"}, words...)...); status == 0 {
 			t.Errorf("%q succeeded:\n%s", words, output)
 		}
+	}
+	if status, output := run(t); status != 2 || !strings.Contains(output, "[<flag>...] <repository>...") {
+		t.Errorf("without a repository: exit status %d: %s", status, output)
 	}
 	if status, output := run(t, "-version"); status != 0 || !strings.Contains(output, "version") {
 		t.Errorf("-version: exit status %d: %s", status, output)
@@ -143,7 +158,7 @@ func TestIndexserver(t *testing.T) {
 		}},
 	}
 	pushes := []struct{ script, expected string }{
-		{"true", "whole there is no index"},
+		{"true", "whole (there is no index)"},
 		{"true", "nothing"},
 		{"mkdir .sourcegraph && echo dir/ >.sourcegraph/ignore && git add . && git commit -q -m ignore", "delta"},
 		{"git checkout -q dev && git rm -q file.go && seq 2000 >large.txt && git commit -q -a -m dev", "delta"},

@@ -32,7 +32,7 @@ func removing(names ...string) func(*project) {
 }
 
 var branchSteps = []step{
-	{name: "three branches", action: index.Whole, change: func(p *project) {
+	{name: "three branches", kind: index.Whole, change: func(p *project) {
 		edges[0].change(p)
 		p.commit()
 		p.git("branch", "dev")

@@ -54,7 +54,7 @@ func (o *Options) describe(place *place, found *state, outcome *Outcome) error {
 // compareFilters returns an error if the index was built with other filters. The commits are the same, so the delta is
 // empty.
 func (o *Options) compareFilters(found *state) error {
-	_, err := stream.List(o.update(found, 0), func(stream.File) {})
+	_, err := stream.List(o.changes(found, 0), func(stream.File) {})
 	return err
 }
 
@@ -126,15 +126,19 @@ type successor struct {
 	record  record
 }
 
-// addSpares adds empty shards in place of those that had documents and have no successor.
+// addSpares adds empty shards in place of those that had documents and have no successor. From the first one on, the index
+// always has one at its end, because zoekt takes 33 MiB to build one, but a link to one costs nothing.
 func (s *successor) addSpares(writer *writer) error {
-	filled := s.kept + len(s.written)
-	s.record.Spare = max(len(s.old.shards)-filled, 0)
-	needed := len(s.old.filled()) - filled
-	if needed <= 0 {
+	filled, has := s.kept+len(s.written), len(s.old.shards)
+	missing := max(len(s.old.filled())-filled, 0)
+	if s.old.record.Spare > 0 && filled >= has {
+		missing = 1
+	}
+	s.record.Spare = max(has, filled+missing) - filled
+	if missing == 0 {
 		return nil
 	}
-	spare := s.old.shards[len(s.old.shards)-1].path
+	spare := s.old.shards[has-1].path
 	if s.old.record.Spare == 0 {
 		if err := writer.open(); err != nil {
 			return err
@@ -145,7 +149,7 @@ func (s *successor) addSpares(writer *writer) error {
 		}
 		spare = paths[0]
 	}
-	s.written = append(s.written, slices.Repeat([]string{spare}, needed)...)
+	s.written = append(s.written, slices.Repeat([]string{spare}, missing)...)
 	return nil
 }
 
@@ -180,11 +184,10 @@ func (o *Options) install(place *place, next *successor, outcome *Outcome) error
 		return err
 	}
 	for i, shard := range shards {
-		hidden := next.hidden
-		if i >= next.kept {
-			hidden = nil
+		if i == next.kept {
+			next.hidden = nil
 		}
-		bytes, err := shard.writeMetadata(staged, &o.Build.RepositoryDescription, hidden, string(record))
+		bytes, err := shard.writeMetadata(staged, &o.Build.RepositoryDescription, next.hidden, string(record))
 		if err != nil {
 			return err
 		}

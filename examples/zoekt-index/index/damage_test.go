@@ -3,9 +3,9 @@ package index_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	zoektindex "github.com/sourcegraph/zoekt/index"
 
@@ -15,9 +15,7 @@ import (
 // followed returns a project whose index has a whole build and three deltas of decreasing size.
 func followed(t *testing.T) *project {
 	t.Helper()
-	p := newProject(t)
-	pushing(edges[0].change)(p)
-	p.update()
+	p := newFollowed(t, 1)
 	for _, count := range []int{60, 20, 5} {
 		p.write("many.txt", "common\n"+strings.Repeat("needle 7 alpha\n", count))
 		for number := range count {
@@ -32,34 +30,15 @@ func followed(t *testing.T) *project {
 	return p
 }
 
-// damages are accidents that happen to the shards of an index. Each must be noticed without a push.
-var damages = []struct {
-	name   string
-	damage func(p *project, shard string)
-}{
-	{"a shard is deleted", func(p *project, shard string) { p.must(os.Remove(shard)) }},
-	{"a shard and its metadata are deleted", func(p *project, shard string) {
-		p.must(os.Remove(shard))
-		p.must(os.Remove(shard + ".meta"))
-	}},
-	{"a link leads nowhere", func(p *project, shard string) {
-		p.must(os.Remove(shard))
-		p.must(os.Symlink("nowhere", shard))
-	}},
-	{"a shard is the older one", func(p *project, shard string) {
-		content, err := os.ReadFile(shard)
-		p.must(err)
-		p.must(os.WriteFile(shard, append(content, 0), 0o644))
-	}},
-	{"metadata is deleted", func(p *project, shard string) { p.must(os.Remove(shard + ".meta")) }},
-	{"a directory has the name of a shard", func(p *project, shard string) {
-		p.must(os.Remove(shard))
-		p.must(os.MkdirAll(filepath.Join(shard, "inner"), 0o755))
-	}},
-	{"a directory has the name of metadata", func(p *project, shard string) {
-		p.must(os.Remove(shard + ".meta"))
-		p.must(os.MkdirAll(filepath.Join(shard+".meta", "inner"), 0o755))
-	}},
+// damages are accidents that happen to a shard. Each must be noticed without a push.
+var damages = map[string]string{
+	"a shard is deleted":                   `rm "$1"`,
+	"a shard and its metadata are deleted": `rm "$1" "$1.meta"`,
+	"a link leads nowhere":                 `ln -sf nowhere "$1"`,
+	"a shard is another one":               `printf x >>"$1"`,
+	"metadata is deleted":                  `rm "$1.meta"`,
+	"a directory has the name of a shard":  `rm "$1" && mkdir -p "$1/inner"`,
+	"a directory has the name of metadata": `rm "$1.meta" && mkdir -p "$1.meta/inner"`,
 }
 
 // TestDamage damages each shard of an index with deltas.
@@ -67,35 +46,29 @@ func TestDamage(t *testing.T) {
 	p := followed(t)
 	good := filepath.Join(p.root, "good")
 	p.copyShards(p.shards, good)
-	options := p.options.Build
-	shards := options.FindAllShards()
-	for _, damage := range damages {
-		for _, shard := range shards {
+	for _, shard := range p.options.Build.FindAllShards() {
+		for name, damage := range damages {
 			p.copyShards(good, p.shards)
-			damage.damage(p, shard)
-			p.decide(decision{damage.name + ": " + filepath.Base(shard), only, index.Whole})
+			p.run(p.shards, "sh", "-ec", damage, "-", shard)
+			p.decide(decision{name + ": " + filepath.Base(shard), only, index.Whole})
 			p.expectNoRemains()
 		}
 	}
 }
 
-// TestLaterShard checks that a shard after the last one is noticed and removed, because searches read it.
+// TestLaterShard checks that a shard after a gap is noticed and removed, because searches read it.
 func TestLaterShard(t *testing.T) {
 	p := followed(t)
-	content, err := os.ReadFile(p.shard(1))
-	p.must(err)
-	p.must(os.WriteFile(filepath.Join(p.shards, "repo_v16.00042.zoekt"), content, 0o644))
+	p.run(p.shards, "cp", p.shard(1), "repo_v16.00042.zoekt")
 	p.decide(decision{"a shard after a gap", only, index.Whole})
-	if _, err := os.Stat(filepath.Join(p.shards, "repo_v16.00042.zoekt")); err == nil {
+	if slices.Contains(p.files(p.shards), "repo_v16.00042.zoekt") {
 		t.Error("it is still there")
 	}
 }
 
 // TestDocumentOptions changes each option that changes documents, and checks that one that does not is ignored.
 func TestDocumentOptions(t *testing.T) {
-	p := newProject(t)
-	pushing(edges[0].change)(p)
-	p.update()
+	p := newFollowed(t, 1)
 	for _, change := range []decision{
 		{"fewer trigrams", func(p *project) { p.options.Build.TrigramMax = 5 }, index.Whole},
 		{"a parser", func(p *project) { setParser(&p.options.Build.LanguageMap, "go", 3) }, index.Whole},
@@ -118,39 +91,25 @@ func setParser[M ~map[string]P, P ~uint8](parsers *M, language string, number P)
 // TestRemains puts into an index what must not stop its next update.
 func TestRemains(t *testing.T) {
 	p := followed(t)
-	work := filepath.Join(p.shards, ".repo.update")
-	for name, leave := range map[string]func(){
-		"an empty directory that is ready": func() { p.must(os.MkdirAll(filepath.Join(work, "ready"), 0o755)) },
-		"a directory that is ready and not complete": func() {
-			p.must(os.MkdirAll(filepath.Join(work, "ready", "inner"), 0o755))
-			p.must(os.WriteFile(filepath.Join(work, "ready", "repo_v16.00000.zoekt"), []byte("half"), 0o644))
-		},
-		"a list that is a directory": func() { p.must(os.MkdirAll(filepath.Join(work, "ready", "stale"), 0o755)) },
-		"other files":                func() { p.must(os.MkdirAll(filepath.Join(work, "anything", "else"), 0o755)) },
+	for _, remains := range []string{
+		"mkdir ready", "mkdir -p ready/inner && echo half >ready/repo_v16.00000.zoekt", "mkdir -p ready/stale", "mkdir -p anything/else",
 	} {
-		leave()
-		p.decide(decision{name, pushing(only), index.Delta})
+		p.run(p.shards, "sh", "-ec", "mkdir .repo.update && cd .repo.update && "+remains)
+		p.decide(decision{remains, pushing(only), index.Delta})
 		p.expectNoRemains()
 	}
 }
 
 // TestAbandoned checks that an update cleans up after those of repositories that have none any more.
 func TestAbandoned(t *testing.T) {
-	p := newProject(t)
-	pushing(edges[0].change)(p)
-	old, young := filepath.Join(p.shards, ".old.update"), filepath.Join(p.shards, ".young.update")
-	for _, work := range []string{old, young} {
-		p.must(os.MkdirAll(filepath.Join(work, "ready"), 0o755))
-		p.must(os.WriteFile(filepath.Join(work, "ready", "old_v16.00000.zoekt"), []byte("half"), 0o644))
-	}
-	yesterday := time.Now().Add(-25 * time.Hour)
-	p.must(os.Chtimes(old, yesterday, yesterday))
+	p := newFollowed(t, 1)
+	p.run(p.shards, "sh", "-ec", `
+		mkdir -p .old.update/ready .young.update/ready && echo half >.old.update/ready/old_v16.00000.zoekt
+		touch -d '25 hours ago' .old.update`)
+	pushing(only)(p)
 	p.update()
-	if _, err := os.Stat(old); !os.IsNotExist(err) {
-		t.Errorf("the update of a deleted repository stays: %v", err)
-	}
-	if _, err := os.Stat(young); err != nil {
-		t.Errorf("an update that may go on was removed: %v", err)
+	if files := p.files(p.shards); slices.Contains(files, ".old.update") || !slices.Contains(files, ".young.update") {
+		t.Errorf("the index has %q", files)
 	}
 }
 
@@ -165,16 +124,12 @@ func (p *project) merge() {
 		p.must(err)
 		opened, err := zoektindex.NewIndexFile(file)
 		p.must(err)
+		defer opened.Close()
 		files = append(files, opened)
 	}
 	temporary, final, err := zoektindex.Merge(p.shards, files...)
 	p.must(err)
-	for i, shard := range shards {
-		files[i].Close()
-		p.must(os.Remove(shard))
-		p.must(os.RemoveAll(shard + ".meta"))
-	}
-	p.must(os.Rename(temporary, final))
+	p.run(p.shards, "sh", "-ec", `rm -f -- repo* other* && mv "$1" "$2"`, "-", temporary, final)
 }
 
 // TestCompound follows one of two repositories that zoekt has merged, with and without the flag for that, and with and
@@ -184,7 +139,7 @@ func TestCompound(t *testing.T) {
 		for _, id := range []string{"", "7"} {
 			p, other := newProject(t), newProject(t)
 			other.shards, other.options.Build.IndexDir = p.shards, p.shards
-			other.options.Build.RepositoryDescription.Name = "other"
+			other.git("config", "zoekt.name", "other")
 			for i, each := range []*project{p, other} {
 				each.options.Build.ShardMerging = withFlag
 				pushing(edges[0].change)(each)
@@ -196,21 +151,18 @@ func TestCompound(t *testing.T) {
 			p.merge()
 			merged := p.answers(p.shards)
 			for _, each := range []*project{p, other} {
-				if outcome := each.update(); outcome.Action != index.Nothing {
+				if outcome := each.update(); outcome.Kind != index.Nothing {
 					t.Errorf("without a push: %v", outcome)
 				}
 			}
 			p.expectSame("before", p.answers(p.shards), merged)
-			pushing(only)(p)
-			if outcome := p.update(); outcome.Action != index.Whole {
-				t.Errorf("after a push: %v", outcome)
+			for _, expected := range []index.Kind{index.Whole, index.Delta} {
+				pushing(only)(p)
+				if outcome := p.update(); outcome.Kind != expected {
+					t.Errorf("after a push: %v", outcome)
+				}
+				p.expectBoth(other)
 			}
-			p.expectBoth(other)
-			pushing(only)(p)
-			if outcome := p.update(); outcome.Action != index.Delta {
-				t.Errorf("after a second push: %v", outcome)
-			}
-			p.expectBoth(other)
 		}
 	}
 }

@@ -15,43 +15,37 @@ import (
 func (o *Options) decide() (Outcome, *state) {
 	found, reason := o.findState()
 	if reason != "" {
-		return Outcome{Action: Whole, Reason: reason}, nil
+		return Outcome{Kind: Whole, Reason: reason}, nil
 	}
 	old, wanted := found.repository(), &o.Build.RepositoryDescription
 	_, isDescribedAnew, err := merge(old, wanted)
-	isMerged := isCompound(found.shards[0].path)
 	hasPush := !slices.Equal(old.Branches, wanted.Branches)
 	switch {
 	case err != nil:
-		return Outcome{Action: Whole, Reason: err.Error()}, nil
+		return Outcome{Kind: Whole, Reason: err.Error()}, nil
 	case !o.Incremental && !hasPush:
-		return Outcome{Action: Whole, Reason: "-incremental=false asks for it"}, nil
+		return Outcome{Kind: Whole, Reason: "-incremental=false asks for it"}, nil
 	case !hasPush && !isDescribedAnew:
-		return Outcome{Action: Nothing}, found
-	case isMerged:
-		return Outcome{Action: Whole, Reason: "zoekt has merged the index with those of other repositories"}, nil
+		return Outcome{Kind: Nothing}, found
+	case isCompound(found.shards[0].path):
+		return Outcome{Kind: Whole, Reason: "zoekt has merged the index with those of other repositories"}, nil
 	case !hasPush:
-		return Outcome{Action: Metadata, Reason: "the description of the repository changed"}, found
+		return Outcome{Kind: Metadata, Reason: "the description of the repository changed"}, found
 	case !o.Delta:
-		return Outcome{Action: Whole, Reason: "-delta=false asks for it"}, nil
+		return Outcome{Kind: Whole, Reason: "-delta=false asks for it"}, nil
+	case o.MaxDeltas > 0 && uint64(len(found.builds())) > o.MaxDeltas:
+		return Outcome{Kind: Whole, Reason: fmt.Sprintf("the index has %d deltas", len(found.builds())-1)}, nil
+	case found.isOvergrown():
+		return Outcome{Kind: Whole, Reason: "a whole build would be much smaller than the index"}, nil
 	}
-	if deltas := uint64(len(found.builds()) - 1); o.MaxDeltas > 0 && deltas >= o.MaxDeltas {
-		return Outcome{Action: Whole, Reason: fmt.Sprintf("the index has %d deltas", deltas)}, nil
-	}
-	if found.isOvergrown() {
-		return Outcome{Action: Whole, Reason: "a whole build would be much smaller than the index"}, nil
-	}
-	return Outcome{Action: Delta}, found
+	return Outcome{Kind: Delta}, found
 }
 
 // findState reads the index. It returns a reason if no update can build on what it finds.
 func (o *Options) findState() (*state, string) {
 	shards, err := readShards(&o.Build)
-	if err != nil {
-		return nil, err.Error()
-	}
 	found := &state{shards: shards}
-	if len(shards) == 0 {
+	if err == nil && len(shards) == 0 {
 		found.shards, err = findCompound(&o.Build)
 	}
 	if err != nil {

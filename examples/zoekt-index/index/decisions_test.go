@@ -8,26 +8,16 @@ import (
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/index"
 )
 
-// decision changes what an update depends on.
+// decision is a step that changes what an update depends on.
 type decision struct {
 	name   string
 	change func(*project)
-	// action is what the update must do, or empty if that does not matter.
-	action index.Action
+	kind   index.Kind
 }
 
-// decide makes the change, and checks what the update does and what the index answers then.
 func (p *project) decide(decision decision) {
 	p.Helper()
-	decision.change(p)
-	outcome, err := index.Update(p.options)
-	if err != nil || (decision.action != "" && outcome.Action != decision.action) {
-		p.Fatalf("%s: %v, %v, expected %s", decision.name, outcome, err, decision.action)
-	}
-	p.compare(len(p.options.Sluice) == 0)
-	if p.Failed() {
-		p.Fatalf("after the decision: %s", decision.name)
-	}
+	p.takeCommitted(step{name: decision.name, change: decision.change, kind: decision.kind})
 }
 
 var pushes int
@@ -103,12 +93,19 @@ var decisions = []decision{
 		p.git("config", "zoekt.web-url", "https://example.com/repo")
 		p.git("config", "zoekt.web-url-type", "gitlab")
 	}, index.Metadata},
-	{"a push with that setting", pushing(only), index.Delta},
+	{"a push with other settings", pushing(func(p *project) {
+		for key, value := range map[string]string{"github-stars": "500", "priority": "7", "archived": "1", "public": "0"} {
+			p.git("config", "zoekt."+key, value)
+		}
+		p.git("config", "zoekt.web-url-type", "github")
+	}), index.Delta},
 	{"a second delta", pushing(func(p *project) { p.options.MaxDeltas = 2 }), index.Delta},
 	{"a delta too many", pushing(only), index.Whole},
 	{"another program made the index", pushing(func(p *project) {
 		p.must(os.RemoveAll(p.shards))
-		p.must(os.Rename(p.indexWithZoekt(), p.shards))
+		theirs, err := p.indexWithZoekt()
+		p.must(err)
+		p.must(os.Rename(theirs, p.shards))
 	}), index.Whole},
 	{"a push after that", pushing(only), index.Delta},
 	{"a shard is damaged", pushing(func(p *project) { p.must(os.Truncate(p.shard(0), 100)) }), index.Whole},
@@ -125,10 +122,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func (p *project) shard(number int) string {
-	options := p.options.Build
-	return options.FindAllShards()[number]
-}
+func (p *project) shard(number int) string { return p.options.Build.FindAllShards()[number] }
 
 func TestSubmodules(t *testing.T) {
 	t.Setenv("GIT_CONFIG_COUNT", "1")
@@ -151,17 +145,17 @@ func TestSubmodules(t *testing.T) {
 			inner.commit()
 			p.run(p.path("module"), "git", "pull", "-q", "origin", "main")
 			p.commit()
-		}, ""},
-		{"another file changes", pushing(only), ""},
+		}, index.Delta},
+		{"another file changes", pushing(only), index.Delta},
 		{"the submodule moves", func(p *project) {
 			p.git("mv", "module", "moved")
 			p.commit()
-		}, ""},
+		}, index.Delta},
 		{"a file replaces it", func(p *project) {
 			p.git("rm", "-q", "moved")
 			p.write("moved", "alpha\n")
 			p.commit()
-		}, ""},
+		}, index.Whole},
 	} {
 		p.decide(decision)
 	}

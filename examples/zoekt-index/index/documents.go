@@ -3,6 +3,7 @@ package index
 import (
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sourcegraph/zoekt"
@@ -25,9 +26,9 @@ type changes struct {
 func (o *Options) listChanges(found *state) (*changes, error) {
 	branches := o.Build.RepositoryDescription.Branches
 	all := &changes{paths: map[string]struct{}{}}
-	isNamed := true
+	var unnamed error
 	for i := range branches {
-		_, err := stream.List(o.update(found, i), func(file stream.File) {
+		_, err := stream.List(o.changes(found, i), func(file stream.File) {
 			switch file.Status {
 			case "A":
 				all.growth++
@@ -35,8 +36,10 @@ func (o *Options) listChanges(found *state) (*changes, error) {
 				all.growth--
 			}
 			if !utf8.ValidString(file.Path) {
-				isNamed = isNamed && file.Status == "A" && len(branches) == 1
 				all.isFixed = true
+				if file.Status != "A" || len(branches) > 1 {
+					unnamed = errName
+				}
 			}
 			all.paths[file.Path] = struct{}{}
 		})
@@ -45,18 +48,12 @@ func (o *Options) listChanges(found *state) (*changes, error) {
 		}
 	}
 	all.growth /= len(branches)
-	if !isNamed {
-		return nil, errName
-	}
-	return all, nil
+	return all, unnamed
 }
 
 // hidden returns the paths whose documents in older shards are hidden. New paths are among them, so that the hidden paths of
 // a shard name all documents of later shards.
 func (c *changes) hidden() map[string]struct{} {
-	if !c.isFixed {
-		return c.paths
-	}
 	hidden := maps.Clone(c.paths)
 	maps.DeleteFunc(hidden, func(path string, _ struct{}) bool { return !utf8.ValidString(path) })
 	return hidden
@@ -70,12 +67,13 @@ func (o *Options) sendPaths(writer *writer, paths map[string]struct{}) error {
 	branches := o.Build.RepositoryDescription.Branches
 	sorted := slices.Sorted(maps.Keys(paths))
 	if len(branches) == 1 {
-		return o.send(o.paths(branches[0], sorted), func(document stream.Document) error {
+		_, err := send(o.paths(branches[0], sorted), func(document stream.Document) error {
 			if _, isWanted := paths[document.Path]; !isWanted {
 				return nil
 			}
 			return writer.add(document, branchNames(branches))
 		})
+		return err
 	}
 	versions := versions{}
 	for i, branch := range branches {
@@ -109,16 +107,13 @@ func (o *Options) sendAll(writer *writer) (string, error) {
 			return "", err
 		}
 	}
-	answer, err := stream.Open(o.full(branches[0].Version))
+	filters, err := send(o.full(branches[0].Version), func(document stream.Document) error {
+		return writer.add(document, withoutChange(branches, changed, document.Path))
+	})
 	if err != nil {
 		return "", err
 	}
-	if err := drain(answer, func(document stream.Document) error {
-		return writer.add(document, withoutChange(branches, changed, document.Path))
-	}); err != nil {
-		return "", err
-	}
-	return answer.Header.Filters, o.sendVersions(writer, versions, difference)
+	return filters, o.sendVersions(writer, versions, difference)
 }
 
 // withoutChange returns the branches in which the path did not change.
@@ -164,12 +159,8 @@ func (o *Options) sendVersions(writer *writer, versions versions, request func(b
 		if len(versions.pathsOf(i)) == 0 {
 			continue
 		}
-		err := o.send(request(i), func(document stream.Document) error {
-			reason := document.Reason
-			if reason == "binary" {
-				reason = ""
-			}
-			holders := versions[version{document.Path, document.Blob, reason}]
+		_, err := send(request(i), func(document stream.Document) error {
+			holders := versions[version{document.Path, document.Blob, strings.TrimSuffix(document.Reason, "binary")}]
 			if len(holders) == 0 || holders[0] != i {
 				return nil
 			}
@@ -186,23 +177,19 @@ func (o *Options) sendVersions(writer *writer, versions versions, request func(b
 	return nil
 }
 
-// send passes all documents of an answer to visit. It returns nil only if the answer is complete.
-func (o *Options) send(request stream.Request, visit func(stream.Document) error) error {
+// send passes all documents of an answer to visit, and returns the filters. There is no error only if the answer is complete.
+func send(request stream.Request, visit func(stream.Document) error) (filters string, err error) {
 	answer, err := stream.Open(request)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return drain(answer, visit)
-}
-
-func drain(answer *stream.Stream, visit func(stream.Document) error) error {
 	for answer.Next() {
 		if err := visit(answer.Document); err != nil {
 			answer.Close()
-			return err
+			return "", err
 		}
 	}
-	return answer.Close()
+	return answer.Header.Filters, answer.Close()
 }
 
 // zoektDocument returns the document that zoekt indexes for a file of these branches.

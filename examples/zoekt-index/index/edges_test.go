@@ -13,8 +13,8 @@ import (
 type step struct {
 	name   string
 	change func(*project)
-	// action is what the update must do: a delta unless the step names something else.
-	action index.Action
+	// kind is what the update must do: a delta unless the step names something else.
+	kind index.Kind
 	// isOurs is set where zoekt-git-index is wrong.
 	isOurs bool
 }
@@ -26,7 +26,7 @@ var text = strings.Repeat("common needle 1 alpha beta gamma\n", 20)
 func lines(count int, words string) string { return strings.Repeat(words+"\n", count) }
 
 var edges = []step{
-	{name: "first commit", action: index.Whole, change: func(p *project) {
+	{name: "first commit", kind: index.Whole, change: func(p *project) {
 		p.write("alpha.txt", "alpha common\n"+text)
 		p.write("src/main.go", "package main\n\nfunc main() { print(\"hello needle\") }\n")
 		p.write("src/lib/util.py", "def common():\n    print('beta')\n")
@@ -43,18 +43,18 @@ var edges = []step{
 	}},
 	{name: "a change", change: func(p *project) { p.write("alpha.txt", "alpha version 2\n") }},
 	{name: "a new file", change: func(p *project) { p.write("src/new.go", "package new // delta\n") }},
-	{name: "an exclude file", change: func(p *project) { p.write(ignoreFile, "secret/key.txt\n") }},
+	{name: "an ignore file", change: func(p *project) { p.write(ignoreFile, "secret/key.txt\n") }},
 	{name: "an ignored file changes", change: func(p *project) {
 		p.write("secret/key.txt", "secret changed needle 5\n")
 	}},
-	{name: "another exclude rule", change: func(p *project) { p.write(ignoreFile, "secret/other.txt\n") }},
-	{name: "an exclude file with the files that it frees and hides", change: func(p *project) {
+	{name: "another ignore rule", change: func(p *project) { p.write(ignoreFile, "secret/other.txt\n") }},
+	{name: "an ignore file with the files that it frees and hides", change: func(p *project) {
 		p.write(ignoreFile, "dir/\nsecret/key.txt\n")
 		p.write("secret/other.txt", "freed needle 6\n")
 		p.write("secret/key.txt", "hidden needle 7\n")
 		p.write("dir/a.txt", "alpha changed while it is hidden\n")
 	}},
-	{name: "a linked exclude file", change: func(p *project) {
+	{name: "a linked ignore file", change: func(p *project) {
 		p.write("rules", "src/\n")
 		p.link("../rules", ignoreFile)
 	}},
@@ -64,6 +64,8 @@ var edges = []step{
 		p.write(ignoreFile, "**\n")
 	}},
 	{name: "and back", change: func(p *project) { p.remove(ignoreFile, "rules") }},
+	{name: "a NUL in a rule", change: func(p *project) { p.write(ignoreFile, "README\x00.md\nsrc/l\x00ib/*\nalpha.txt\n") }},
+	{name: "a rule without it", change: func(p *project) { p.remove(ignoreFile) }},
 	{name: "a file grows over the limit", change: func(p *project) { p.write("big.txt", lines(300, "large needle 8")) }},
 	{name: "it changes there", change: func(p *project) { p.write("big.txt", lines(400, "large needle 9")) }},
 	{name: "it shrinks", change: func(p *project) { p.write("big.txt", lines(5, "large needle 10")) }},
@@ -106,8 +108,8 @@ var edges = []step{
 		p.remove("[a].txt")
 	}},
 	{name: "a name in Latin-1", change: func(p *project) { p.write("latin-\xfcmlaut.txt", "umlaut common\n") }},
-	{name: "it changes", action: index.Whole, change: func(p *project) { p.write("latin-\xfcmlaut.txt", "umlaut alpha\n") }},
-	{name: "it is deleted", action: index.Whole, change: func(p *project) { p.remove("latin-\xfcmlaut.txt") }},
+	{name: "it changes", kind: index.Whole, change: func(p *project) { p.write("latin-\xfcmlaut.txt", "umlaut alpha\n") }},
+	{name: "it is deleted", kind: index.Whole, change: func(p *project) { p.remove("latin-\xfcmlaut.txt") }},
 	{name: "a submodule", change: func(p *project) {
 		p.git("init", "-q", "module")
 		p.git("-C", "module", "commit", "-q", "--allow-empty", "-m", "inner")
@@ -140,11 +142,7 @@ func TestEdges(t *testing.T) {
 // take commits the change of a step, and checks the index after it.
 func (p *project) take(step step) {
 	p.Helper()
-	change := step.change
-	step.change = func(p *project) {
-		change(p)
-		p.commit()
-	}
+	step.change = both(step.change, (*project).commit)
 	p.takeCommitted(step)
 }
 
@@ -153,14 +151,14 @@ func (p *project) takeCommitted(step step) {
 	p.Helper()
 	step.change(p)
 	outcome := p.update()
-	expected := step.action
+	expected := step.kind
 	if expected == "" {
 		expected = index.Delta
 	}
-	if outcome.Action != expected {
+	if outcome.Kind != expected {
 		p.Fatalf("%s: %v, expected %s", step.name, outcome, expected)
 	}
-	p.compare(!step.isOurs)
+	p.compare(!step.isOurs && len(p.options.Sluice) == 0)
 	if p.Failed() {
 		p.Fatalf("after the step: %s", step.name)
 	}
@@ -170,11 +168,16 @@ func TestBrokenIgnoreFile(t *testing.T) {
 	p := newProject(t)
 	p.take(edges[0])
 	before := p.answers(p.shards)
-	p.write(ignoreFile, "[\n")
 	p.write("alpha.txt", "alpha omega\n")
-	p.commit()
-	if outcome, err := index.Update(p.options); err == nil {
-		t.Fatalf("a broken exclude file was accepted: %v", outcome)
+	for _, rules := range []string{"[\n", "# " + strings.Repeat("x", 100_000) + "\n"} {
+		p.write(ignoreFile, rules)
+		p.commit()
+		if outcome, err := index.Update(p.options); err == nil {
+			t.Fatalf("a broken ignore file was accepted: %v", outcome)
+		}
+		if _, err := p.indexWithZoekt(); err == nil {
+			t.Fatal("zoekt accepts that ignore file")
+		}
 	}
 	p.expectSame("the index before", p.answers(p.shards), before)
 	p.take(step{name: "repair", change: func(p *project) { p.write(ignoreFile, "dir/\n") }})

@@ -33,7 +33,7 @@ func TestManyPushes(t *testing.T) {
 					p.changeAny(random, push)
 				}
 				p.commit()
-				if outcome := p.update(); outcome.Action != index.Delta {
+				if outcome := p.update(); outcome.Kind != index.Delta {
 					t.Fatalf("push %d: %v", push, outcome)
 				}
 				most = max(most, len(p.options.Build.FindAllShards()))
@@ -52,19 +52,16 @@ func TestManyPushes(t *testing.T) {
 func (p *project) changeAny(random *rand.Rand, push int) {
 	p.Helper()
 	name := fmt.Sprintf("file%d.txt", random.IntN(50))
+	p.remove(name)
 	switch random.IntN(8) {
 	case 0:
-		p.remove(name)
 	case 1, 2:
-		p.remove(name)
 		p.write(name, text)
 	case 3:
-		p.remove(name)
 		p.write(name+"/inner", lines(push, "alpha below"))
 	case 4:
 		p.write(ignoreFile, fmt.Sprintf("file%d.txt\n", random.IntN(50)))
 	default:
-		p.remove(name)
 		p.write(name, lines(push+1, "alpha push"))
 	}
 }
@@ -87,27 +84,21 @@ func TestNamesOfDeltas(t *testing.T) {
 func TestOvergrown(t *testing.T) {
 	p := newProject(t)
 	p.options.Sluice = []string{"--max-changed-ratio=1"}
-	words := func(seed int) string {
-		random := rand.New(rand.NewPCG(uint64(seed), 1))
-		var text strings.Builder
-		for range 75 {
-			fmt.Fprintf(&text, "common %x\n", random.Uint64())
-		}
-		return text.String()
-	}
+	random, words := rand.NewChaCha8([32]byte{}), make([]byte, 600)
 	for number := range 2000 {
-		p.write(fmt.Sprintf("dir%d/file%d.txt", number%20, number), words(number))
+		_, _ = random.Read(words)
+		p.write(fmt.Sprintf("dir%d/file%d.txt", number%20, number), fmt.Sprintf("common % x\n", words))
 	}
 	p.commit()
 	p.update()
-	var actions []index.Action
+	var kinds []index.Kind
 	for directory := range 19 {
 		p.remove(fmt.Sprintf("dir%d", directory))
 		p.commit()
-		actions = append(actions, p.update().Action)
+		kinds = append(kinds, p.update().Kind)
 	}
-	if first := slices.Index(actions, index.Whole); first < 5 || first > 16 {
-		t.Errorf("the index was built again after %d of 20 directories were deleted: %v", first, actions)
+	if first := slices.Index(kinds, index.Whole); first < 5 || first > 16 {
+		t.Errorf("the index was built again after %d of 20 directories were deleted: %v", first, kinds)
 	}
 	p.compare(true)
 }

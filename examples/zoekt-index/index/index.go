@@ -36,34 +36,55 @@ type Options struct {
 	MaxDeltas uint64
 	// Sluice are more options of git sluice, such as --access-rules=<file>.
 	Sluice []string
-	// Build are zoekt's own options. A name in its description of the repository overrides the configured one.
+	// Build are zoekt's own options. The name in its description of the repository is the one of a repository without zoekt.name.
 	Build zoektindex.Options
 }
 
-// Action is the kind of an update.
-type Action string
+// Kind is the kind of an update.
+type Kind string
 
 const (
-	Nothing Action = "nothing"
+	Nothing Kind = "nothing"
 	// Metadata changes only the description of the repository.
-	Metadata Action = "metadata"
-	Delta    Action = "delta"
-	Whole    Action = "whole"
+	Metadata Kind = "metadata"
+	Delta    Kind = "delta"
+	Whole    Kind = "whole"
 )
 
 // Outcome is what Update did. Reason says why it did not do less.
 type Outcome struct {
-	Action Action `json:"action"`
-	Reason string `json:"reason,omitempty"`
+	Repository string `json:"repository"`
+	Kind       Kind   `json:"kind"`
+	Reason     string `json:"reason,omitempty"`
 	// Documents and Bytes are what was written: documents of new shards, and all files.
 	Documents int   `json:"documents"`
 	Bytes     int64 `json:"bytes"`
 	// Shards is the number of shards that the index has now.
-	Shards int `json:"shards"`
+	Shards  int     `json:"shards"`
+	Seconds float64 `json:"seconds"`
+	Error   string  `json:"error,omitempty"`
+}
+
+func (o Outcome) String() string {
+	text := string(o.Kind)
+	if o.Reason != "" {
+		text += " (" + o.Reason + ")"
+	}
+	return fmt.Sprintf("%s, %d documents, %d bytes, %d shards, %.3f s", text, o.Documents, o.Bytes, o.Shards, o.Seconds)
 }
 
 // Update brings the index up to date. It changes when Go collects garbage in this process.
 func Update(o Options) (Outcome, error) {
+	start := time.Now()
+	outcome, err := o.update()
+	outcome.Repository, outcome.Seconds = o.Repository, time.Since(start).Seconds()
+	if err != nil {
+		outcome.Error = err.Error()
+	}
+	return outcome, err
+}
+
+func (o *Options) update() (Outcome, error) {
 	o.Build.SetDefaults()
 	var err error
 	if o.Build.IndexDir, err = filepath.Abs(o.Build.IndexDir); err != nil {
@@ -85,14 +106,14 @@ func Update(o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	outcome, found := o.decide()
-	if outcome.Action != Whole {
+	if outcome.Kind != Whole {
 		limitMemory()
 		err := o.follow(place, found, &outcome)
 		reason := needsWhole(err)
 		if reason == "" {
 			return outcome, err
 		}
-		outcome = Outcome{Action: Whole, Reason: reason}
+		outcome = Outcome{Kind: Whole, Reason: reason}
 	}
 	log.Printf("building the whole index of %s: %s", o.Build.RepositoryDescription.Name, outcome.Reason)
 	liftLimit()
@@ -102,7 +123,7 @@ func Update(o Options) (Outcome, error) {
 
 // follow updates an index without building all of it again.
 func (o *Options) follow(place *place, found *state, outcome *Outcome) error {
-	switch outcome.Action {
+	switch outcome.Kind {
 	case Delta:
 		return o.addDelta(place, found, outcome)
 	case Metadata:
@@ -150,9 +171,9 @@ func (o *Options) paths(branch zoekt.RepositoryBranch, paths []string) stream.Re
 	return request
 }
 
-// update returns a request for the changes of a branch since the commit of the index. git sluice refuses it if the filters
+// changes returns a request for the changes of a branch since the commit of the index. git sluice refuses it if the filters
 // are not those of the index, or if too much changed.
-func (o *Options) update(found *state, branch int) stream.Request {
+func (o *Options) changes(found *state, branch int) stream.Request {
 	request := o.delta(found.repository().Branches[branch].Version, o.Build.RepositoryDescription.Branches[branch].Version)
 	request.Filters = found.record.Filters
 	limits := slices.DeleteFunc(slices.Clone(o.Sluice), func(option string) bool { return !isLimit(option) })
@@ -178,10 +199,3 @@ func (o *Options) sluiceOptions() []string {
 
 // isLimit tells an option that limits a delta from one for all requests.
 func isLimit(option string) bool { return strings.HasPrefix(option, "--max-changed-") }
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

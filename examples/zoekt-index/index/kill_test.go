@@ -17,34 +17,25 @@ import (
 // kills is how often each kind of update is killed.
 const kills = 100
 
-// TestKilledDelta kills updates that add a delta to an index that has some.
-func TestKilledDelta(t *testing.T) {
-	t.Parallel()
-	p := newProject(t)
-	for range 3 {
-		pushing(edges[0].change)(p)
-		p.update()
+// TestKilled kills updates of an index with deltas: those that add one, and those that build all of it.
+func TestKilled(t *testing.T) {
+	for name, change := range map[string]func(*project){
+		"delta": pushing(func(p *project) {
+			p.remove("dir")
+			p.write("new.txt", "common new\n")
+			p.commit()
+		}),
+		"whole": func(p *project) {
+			p.remove("dir")
+			p.options.Build.SizeMax = 100
+			p.commit()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newFollowed(t, 3).testKills(change)
+		})
 	}
-	p.testKills(pushing(func(p *project) {
-		p.remove("dir")
-		p.write("new.txt", "common new\n")
-		p.commit()
-	}))
-}
-
-// TestKilledWhole kills updates that replace an index with deltas by a whole build.
-func TestKilledWhole(t *testing.T) {
-	t.Parallel()
-	p := newProject(t)
-	for range 3 {
-		pushing(edges[0].change)(p)
-		p.update()
-	}
-	p.testKills(func(p *project) {
-		p.remove("dir")
-		p.options.Build.SizeMax = 100
-		p.commit()
-	})
 }
 
 // testKills makes a change, and kills updates for it at random moments. Each time, the index must answer as before the
@@ -90,8 +81,7 @@ func (p *project) killUpdate(delay time.Duration) bool {
 	time.Sleep(delay)
 	p.must(updater.Process.Kill())
 	_ = updater.Wait()
-	status := updater.ProcessState.Sys().(syscall.WaitStatus)
-	return status.Signaled()
+	return updater.ProcessState.Sys().(syscall.WaitStatus).Signaled()
 }
 
 // updater returns a process that runs an update.
@@ -165,11 +155,7 @@ func TestParallel(t *testing.T) {
 
 // TestKilledMover checks that the next update finishes what a killed process left half moved.
 func TestKilledMover(t *testing.T) {
-	p := newProject(t)
-	for range 3 {
-		pushing(edges[0].change)(p)
-		p.update()
-	}
+	p := newFollowed(t, 3)
 	pushing(only)(p)
 	fake := t.TempDir()
 	script := "#!/bin/sh\nshift 2\nfor last; do :; done\n/bin/mv -f -- \"$1\" \"$last\"\nkill -9 $$\n"
@@ -180,7 +166,7 @@ func TestKilledMover(t *testing.T) {
 		t.Fatalf("the files were moved: %v", outcome)
 	}
 	t.Setenv("PATH", path)
-	if outcome := p.update(); outcome.Action != index.Nothing {
+	if outcome := p.update(); outcome.Kind != index.Nothing {
 		t.Fatalf("%v: the update was not finished", outcome)
 	}
 	p.compare(true)
@@ -189,10 +175,8 @@ func TestKilledMover(t *testing.T) {
 
 // TestCutStreams checks that an answer that is cut changes nothing in the index.
 func TestCutStreams(t *testing.T) {
-	p := newProject(t)
-	pushing(edges[0].change)(p)
-	p.update()
-	before := p.contents()
+	p := newFollowed(t, 1)
+	before := p.hashes()
 	real, err := exec.LookPath("git-sluice")
 	if err != nil {
 		t.Skip("git-sluice is not on PATH by itself")
@@ -214,21 +198,11 @@ func TestCutStreams(t *testing.T) {
 			if outcome, err := index.Update(p.options); err == nil {
 				t.Errorf("an answer that was cut by %q was accepted: %v", end, outcome)
 			}
-			if p.contents() != before {
+			if p.hashes() != before {
 				t.Fatalf("an answer that was cut by %q changed the index", end)
 			}
 		}
 	}
 }
 
-// contents returns the bytes of all files of the index.
-func (p *project) contents() string {
-	p.Helper()
-	contents := ""
-	for _, name := range p.files(p.shards) {
-		content, err := os.ReadFile(filepath.Join(p.shards, name))
-		p.must(err)
-		contents += name + string(content)
-	}
-	return contents
-}
+func (p *project) hashes() string { return p.run(p.shards, "sh", "-c", "sha256sum *") }

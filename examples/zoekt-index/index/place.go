@@ -60,11 +60,9 @@ func lockDirectory(path string) (*os.File, error) {
 			directory.Close()
 			return nil, fmt.Errorf("cannot lock %s: %w", path, err)
 		}
-		locked, err := directory.Stat()
-		if err == nil {
-			if current, err := os.Stat(path); err == nil && os.SameFile(locked, current) {
-				return directory, nil
-			}
+		locked, _ := directory.Stat()
+		if current, err := os.Stat(path); err == nil && os.SameFile(locked, current) {
+			return directory, nil
 		}
 		directory.Close()
 	}
@@ -136,21 +134,16 @@ func (p *place) sweep() {
 		if !strings.HasPrefix(name, ".") || !strings.HasSuffix(name, workEnding) || path == p.work.Name() {
 			continue
 		}
+		info, err := os.Stat(path)
+		if err != nil || time.Since(info.ModTime()) < abandonment {
+			continue
+		}
 		if work, err := os.Open(path); err == nil {
-			removeAbandoned(work)
+			if syscall.Flock(int(work.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+				_ = os.RemoveAll(path)
+			}
 			work.Close()
 		}
-	}
-}
-
-// removeAbandoned removes the directory of an update unless it is young or locked.
-func removeAbandoned(work *os.File) {
-	info, err := work.Stat()
-	if err != nil || time.Since(info.ModTime()) < abandonment {
-		return
-	}
-	if syscall.Flock(int(work.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-		_ = os.RemoveAll(work.Name())
 	}
 }
 

@@ -116,7 +116,9 @@ func (o *Options) resolve(names []string) ([]zoekt.RepositoryBranch, time.Time, 
 			return nil, newest, fmt.Errorf("branch %q does not exist", name)
 		}
 		branches = append(branches, zoekt.RepositoryBranch{Name: name, Version: commit})
-		newest = latest(newest, when)
+		if when.After(newest) {
+			newest = when
+		}
 	}
 	if len(branches) == 0 {
 		return nil, newest, errors.New("no branch exists")

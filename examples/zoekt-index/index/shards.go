@@ -135,7 +135,7 @@ func (s *state) keep() int {
 // maxGrowth is how many times the bytes of a whole build an index may have, and growthSlack is what it may have in addition,
 // because the smallest shards consist mostly of tables.
 const (
-	maxGrowth   = 1.4
+	maxGrowth   = 1.3
 	growthSlack = 4 << 20
 )
 
@@ -157,7 +157,7 @@ func merge(old, wanted *zoekt.Repository) (merged *zoekt.Repository, isChanged b
 	copied.Branches = wanted.Branches
 	copied.RawConfig = maps.Clone(old.RawConfig)
 	isChanged, err = copied.MergeMutable(wanted)
-	copied.Rank = wanted.Rank
+	copied.Rank, copied.TenantID = wanted.Rank, wanted.TenantID
 	return &copied, isChanged, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,20 +29,17 @@ const asUpdater = "ZOEKT_INDEX_TEST_UPDATE"
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
 	if text := os.Getenv(asUpdater); text != "" {
-		os.Exit(runUpdater(text))
+		var options index.Options
+		err := json.Unmarshal([]byte(text), &options)
+		if err == nil {
+			_, err = index.Update(options)
+		}
+		if err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	environment.Run(m)
-}
-
-func runUpdater(text string) int {
-	var options index.Options
-	if err := json.Unmarshal([]byte(text), &options); err != nil {
-		panic(err)
-	}
-	if _, err := index.Update(options); err != nil {
-		return 1
-	}
-	return 0
 }
 
 // project is a repository with a work tree, and an index that follows it.
@@ -63,6 +61,18 @@ func newProject(t *testing.T) *project {
 	}
 	p.options.Build.RepositoryDescription.Name = "repo"
 	p.run(root, "git", "init", "-q", "-b", "main", p.repository)
+	p.git("config", "zoekt.name", "repo")
+	return p
+}
+
+// newFollowed returns a project whose index has followed this many pushes.
+func newFollowed(t *testing.T, pushes int) *project {
+	t.Helper()
+	p := newProject(t)
+	for range pushes {
+		pushing(edges[0].change)(p)
+		p.update()
+	}
 	return p
 }
 
@@ -139,25 +149,26 @@ func (p *project) compare(withZoekt bool) {
 	whole.Build.IndexDir = p.TempDir()
 	outcome, err := index.Update(whole)
 	p.must(err)
-	if outcome.Action != index.Whole {
+	if outcome.Kind != index.Whole {
 		p.Fatalf("a new index was made by %v", outcome)
 	}
 	found := p.answers(p.shards)
 	p.expectSame("a whole build", found, p.answers(whole.Build.IndexDir))
 	if withZoekt {
-		p.expectSame("zoekt-git-index", found, p.answers(p.indexWithZoekt()))
+		theirs, err := p.indexWithZoekt()
+		p.must(err)
+		p.expectSame("zoekt-git-index", found, p.answers(theirs))
 	}
 }
 
-func (p *project) indexWithZoekt() string {
+func (p *project) indexWithZoekt() (string, error) {
 	p.Helper()
 	build := p.options.Build
 	build.IndexDir = p.TempDir()
 	_, err := gitindex.IndexGitRepo(gitindex.Options{
 		RepoDir: p.repository, BranchPrefix: p.options.BranchPrefix, Branches: p.options.Branches, BuildOptions: build,
 	})
-	p.must(err)
-	return build.IndexDir
+	return build.IndexDir, err
 }
 
 func (p *project) expectSame(other string, found, expected answers) {
@@ -179,14 +190,7 @@ func subtract(lines, others []string) []string {
 // answers are the lines of the answers to each query, sorted.
 type answers map[string][]string
 
-func (a answers) equal(b answers) bool {
-	for text := range a {
-		if !slices.Equal(a[text], b[text]) {
-			return false
-		}
-	}
-	return true
-}
+func (a answers) equal(b answers) bool { return maps.EqualFunc(a, b, slices.Equal) }
 
 // answers asks all queries of the shards in a directory.
 func (p *project) answers(directory string) answers {
@@ -249,7 +253,8 @@ func (p *project) list(searcher zoekt.Searcher) []string {
 	var lines []string
 	for _, entry := range result.Repos {
 		r := entry.Repository
-		lines = append(lines, fmt.Sprintf("%s %v %d %v %s %s", r.Name, r.Branches, r.ID, r.LatestCommitDate.UTC(), r.URL, r.FileURLTemplate))
+		lines = append(lines, fmt.Sprintf("%s %v %d %v %s %s %d %d %v", r.Name, r.Branches, r.ID, r.LatestCommitDate.UTC(), r.URL,
+			r.FileURLTemplate, r.Rank, r.TenantID, r.RawConfig))
 	}
 	return lines
 }

@@ -12,11 +12,7 @@ import (
 
 // Header is the first line of a manifest.
 type Header struct {
-	Version int    `json:"manifest"`
-	Commit  string `json:"commit"`
-	Base    string `json:"base"`
-	// CommitTime is the time of the commit in seconds since 1970.
-	CommitTime int64 `json:"commit_time"`
+	Version int `json:"manifest"`
 	// Filters is a hash of all that decides which files are sent, except for the commits.
 	Filters string `json:"filters"`
 }

@@ -39,73 +39,69 @@ func newRepository(t *testing.T) string {
 	return directory
 }
 
-// summarize reads an answer, and returns a line for each document and deleted path.
-func summarize(t *testing.T, request stream.Request) ([]string, error) {
-	t.Helper()
+// read reads an answer, and returns a line for each document.
+func read(request stream.Request) ([]string, error) {
 	answer, err := stream.Open(request)
 	if err != nil {
 		return nil, err
 	}
 	var lines []string
 	for answer.Next() {
-		d := answer.Document
-		if len(d.Blob) != 40 {
-			t.Errorf("%q has the blob %q", d.Path, d.Blob)
-		}
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s%s %q", d.Status, d.Path, d.Reason, d.Content)))
+		lines = append(lines, describe(answer.Document.File)+fmt.Sprintf(" %q", answer.Document.Content))
 	}
 	slices.Sort(lines)
 	return lines, answer.Close()
 }
 
-func expect(t *testing.T, request stream.Request, expected ...string) {
-	t.Helper()
-	lines, err := summarize(t, request)
-	if err != nil {
-		t.Fatal(err)
+// list returns a line for each file of a list.
+func list(request stream.Request) ([]string, error) {
+	var lines []string
+	header, err := stream.List(request, func(file stream.File) { lines = append(lines, describe(file)) })
+	slices.Sort(lines)
+	if err == nil && len(header.Filters) != 64 {
+		err = fmt.Errorf("the header is %v", header)
 	}
-	if !slices.Equal(lines, expected) {
-		t.Errorf("%v:\n%s\nexpected:\n%s", request, strings.Join(lines, "\n"), strings.Join(expected, "\n"))
+	return lines, err
+}
+
+func describe(file stream.File) string {
+	if len(file.Blob) != 40 && file.Status != "D" {
+		return "no blob"
+	}
+	return strings.TrimSpace(file.Status + " " + file.Path + file.Reason)
+}
+
+type reader func(stream.Request) ([]string, error)
+
+func (r reader) expect(t *testing.T, request stream.Request, expected ...string) {
+	t.Helper()
+	if lines, err := r(request); err != nil || !slices.Equal(lines, expected) {
+		t.Errorf("%v: %v\n%q\nexpected:\n%q", request, err, lines, expected)
 	}
 }
 
 func TestArchives(t *testing.T) {
 	request := stream.Request{Repository: newRepository(t), Options: []string{"--binary=placeholder"}, Target: "old"}
-	expect(t, request, `binarybinary ""`, `changed "two\n"`, `dir/file "one\n"`, `gone/file "three\n"`, `link "dir"`, `run "run\n"`)
+	reader(read).expect(t, request, `binarybinary ""`, `changed "two\n"`, `dir/file "one\n"`, `gone/file "three\n"`, `link "dir"`, `run "run\n"`)
 	request.Paths = []string{"changed", "dir", "missing", "*"}
-	expect(t, request, `changed "two\n"`, `dir/file "one\n"`)
+	reader(read).expect(t, request, `changed "two\n"`, `dir/file "one\n"`)
 	request.Paths = nil
 	request.Base, request.Target = "old", "new"
-	expect(t, request, `A new "new\n"`, `M changed "two\nmore\n"`, `T link "file\n"`)
+	reader(read).expect(t, request, `A new "new\n"`, `M changed "two\nmore\n"`, `T link "file\n"`)
 	request.Base = "new"
-	expect(t, request)
+	reader(read).expect(t, request)
 }
 
 func TestLists(t *testing.T) {
 	request := stream.Request{Repository: newRepository(t), Options: []string{"--max-size=4", "--large=placeholder"}, Target: "old"}
-	expectList(t, request, "binarytoo-large", "changed", "dir/file", "gone/filetoo-large", "link", "run")
+	reader(list).expect(t, request, "binarytoo-large", "changed", "dir/file", "gone/filetoo-large", "link", "run")
 	request.Paths = []string{"changed", "dir", "missing", "*"}
-	expectList(t, request, "changed", "dir/file")
+	reader(list).expect(t, request, "changed", "dir/file")
 	request.Paths = nil
 	request.Base, request.Target = "old", "new"
-	expectList(t, request, "A new", "D gone/file", "M changedtoo-large", "T linktoo-large")
+	reader(list).expect(t, request, "A new", "D gone/file", "M changedtoo-large", "T linktoo-large")
 	request.Base = "new"
-	expectList(t, request)
-}
-
-func expectList(t *testing.T, request stream.Request, expected ...string) {
-	t.Helper()
-	var lines []string
-	header, err := stream.List(request, func(file stream.File) {
-		if len(file.Blob) != 40 && file.Status != "D" {
-			t.Errorf("%q has the blob %q", file.Path, file.Blob)
-		}
-		lines = append(lines, strings.TrimSpace(file.Status+" "+file.Path+file.Reason))
-	})
-	slices.Sort(lines)
-	if err != nil || len(header.Filters) != 64 || !slices.Equal(lines, expected) {
-		t.Errorf("%v: %v, %v\n%q\nexpected:\n%q", request, header, err, lines, expected)
-	}
+	reader(list).expect(t, request)
 }
 
 func TestRefusals(t *testing.T) {
@@ -121,9 +117,8 @@ func TestRefusals(t *testing.T) {
 
 func expectStatus(t *testing.T, request stream.Request, status int) {
 	t.Helper()
-	_, archiveErr := summarize(t, request)
-	_, listErr := stream.List(request, func(stream.File) {})
-	for _, err := range []error{archiveErr, listErr} {
+	for _, read := range []reader{read, list} {
+		_, err := read(request)
 		var exit *stream.ExitError
 		if !errors.As(err, &exit) || exit.Status != status {
 			t.Errorf("%v: %v, expected exit status %d", request, err, status)
@@ -174,7 +169,7 @@ func TestCuts(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(fake, "git-sluice"), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		lines, err := summarize(t, request)
+		lines, err := read(request)
 		isWhole := archive == "cat" && manifest == "cat" && status == 0
 		if isWhole != (err == nil) {
 			t.Errorf("cut by %s and %s with exit status %d: %v, %q", archive, manifest, status, err, lines)
