@@ -35,7 +35,7 @@ var damages = map[string]string{
 	"a shard is deleted":                   `rm "$1"`,
 	"a shard and its metadata are deleted": `rm "$1" "$1.meta"`,
 	"a link leads nowhere":                 `ln -sf nowhere "$1"`,
-	"a shard is another one":               `printf x >>"$1"`,
+	"a shard is another one":               `cp "$(ls *.zoekt | grep -v "${1##*/}" | tail -n 1)" "$1"`,
 	"metadata is deleted":                  `rm "$1.meta"`,
 	"a directory has the name of a shard":  `rm "$1" && mkdir -p "$1/inner"`,
 	"a directory has the name of metadata": `rm "$1.meta" && mkdir -p "$1.meta/inner"`,
@@ -74,7 +74,7 @@ func TestDocumentOptions(t *testing.T) {
 		{"a parser", func(p *project) { setParser(&p.options.Build.LanguageMap, "go", 3) }, index.Whole},
 		{"another parser", func(p *project) { setParser(&p.options.Build.LanguageMap, "go", 2) }, index.Whole},
 		{"scip-ctags", func(p *project) { p.options.Build.ScipCTagsPath = "/nowhere/scip-ctags" }, index.Whole},
-		{"links that are not followed", func(p *project) { p.options.Sluice = []string{"--threads=1"} }, index.Whole},
+		{"links that are followed", func(p *project) { p.options.Sluice = []string{"--symlinks=copy"} }, index.Whole},
 		{"more shards", func(p *project) { p.options.Build.ShardMax = 1000 }, index.Nothing},
 		{"more threads", func(p *project) { p.options.Build.Parallelism = 2 }, index.Nothing},
 	} {
