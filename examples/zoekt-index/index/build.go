@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	zoektindex "github.com/sourcegraph/zoekt/index"
@@ -58,7 +60,7 @@ func (o *Options) compareFilters(found *state) error {
 	return err
 }
 
-// buildWhole builds the index anew.
+// buildWhole builds the index again.
 func (o *Options) buildWhole(place *place, outcome *Outcome) error {
 	writer := &writer{place: place, options: o.Build}
 	// Even a repository without files has a shard.
@@ -127,7 +129,7 @@ type successor struct {
 }
 
 // addSpares adds empty shards in place of those that had documents and have no successor. From the first one on, the index
-// always has one at its end, because zoekt takes 33 MiB to build one, but a link to one costs nothing.
+// always has one at its end, because a link to one costs less than another one.
 func (s *successor) addSpares(writer *writer) error {
 	filled, has := s.kept+len(s.written), len(s.old.shards)
 	missing := max(len(s.old.filled())-filled, 0)
@@ -140,6 +142,8 @@ func (s *successor) addSpares(writer *writer) error {
 	}
 	spare := s.old.shards[has-1].path
 	if s.old.record.Spare == 0 {
+		// Nothing touches the tables of an empty shard, so they take no memory, unless the collector gives old memory to them.
+		debug.SetMemoryLimit(math.MaxInt64)
 		if err := writer.open(); err != nil {
 			return err
 		}

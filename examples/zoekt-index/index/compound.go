@@ -16,13 +16,9 @@ import (
 
 func isCompound(path string) bool { return strings.HasPrefix(filepath.Base(path), "compound-") }
 
-func compounds(options *zoektindex.Options) ([]string, error) {
-	return filepath.Glob(filepath.Join(options.IndexDir, "compound-*.zoekt"))
-}
-
 // findCompound returns the compound shard that has the repository, or nothing if none does.
 func findCompound(options *zoektindex.Options) ([]shard, error) {
-	paths, err := compounds(options)
+	paths, err := filepath.Glob(filepath.Join(options.IndexDir, "compound-*.zoekt"))
 	for _, path := range paths {
 		repositories, metadata, err := zoektindex.ReadMetadataPathAlive(path)
 		if err != nil {
@@ -45,7 +41,7 @@ func isSame(repository *zoekt.Repository, options *zoektindex.Options) bool {
 
 // leaveCompounds hides the repository in shards that it shares with others, because it has shards of its own now.
 func leaveCompounds(options *zoektindex.Options) error {
-	paths, err := compounds(options)
+	paths, err := filepath.Glob(filepath.Join(options.IndexDir, "compound-*.zoekt"))
 	for _, path := range paths {
 		if err := leave(path, options); err != nil {
 			return err

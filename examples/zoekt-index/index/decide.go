@@ -18,14 +18,14 @@ func (o *Options) decide() (Outcome, *state) {
 		return Outcome{Kind: Whole, Reason: reason}, nil
 	}
 	old, wanted := found.repository(), &o.Build.RepositoryDescription
-	_, isDescribedAnew, err := merge(old, wanted)
+	_, isDescriptionChanged, err := merge(old, wanted)
 	hasPush := !slices.Equal(old.Branches, wanted.Branches)
 	switch {
 	case err != nil:
 		return Outcome{Kind: Whole, Reason: err.Error()}, nil
 	case !o.Incremental && !hasPush:
 		return Outcome{Kind: Whole, Reason: "-incremental=false asks for it"}, nil
-	case !hasPush && !isDescribedAnew:
+	case !hasPush && !isDescriptionChanged:
 		return Outcome{Kind: Nothing}, found
 	case isCompound(found.shards[0].path):
 		return Outcome{Kind: Whole, Reason: "zoekt has merged the index with those of other repositories"}, nil

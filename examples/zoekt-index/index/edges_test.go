@@ -43,18 +43,18 @@ var edges = []step{
 	}},
 	{name: "a change", change: func(p *project) { p.write("alpha.txt", "alpha version 2\n") }},
 	{name: "a new file", change: func(p *project) { p.write("src/new.go", "package new // delta\n") }},
-	{name: "an ignore file", change: func(p *project) { p.write(ignoreFile, "secret/key.txt\n") }},
+	{name: "an exclude file", change: func(p *project) { p.write(ignoreFile, "secret/key.txt\n") }},
 	{name: "an ignored file changes", change: func(p *project) {
 		p.write("secret/key.txt", "secret changed needle 5\n")
 	}},
-	{name: "another ignore rule", change: func(p *project) { p.write(ignoreFile, "secret/other.txt\n") }},
-	{name: "an ignore file with the files that it frees and hides", change: func(p *project) {
+	{name: "another exclude rule", change: func(p *project) { p.write(ignoreFile, "secret/other.txt\n") }},
+	{name: "an exclude file with the files that it frees and hides", change: func(p *project) {
 		p.write(ignoreFile, "dir/\nsecret/key.txt\n")
 		p.write("secret/other.txt", "freed needle 6\n")
 		p.write("secret/key.txt", "hidden needle 7\n")
 		p.write("dir/a.txt", "alpha changed while it is hidden\n")
 	}},
-	{name: "a linked ignore file", change: func(p *project) {
+	{name: "a linked exclude file", change: func(p *project) {
 		p.write("rules", "src/\n")
 		p.link("../rules", ignoreFile)
 	}},
@@ -173,10 +173,10 @@ func TestBrokenIgnoreFile(t *testing.T) {
 		p.write(ignoreFile, rules)
 		p.commit()
 		if outcome, err := index.Update(p.options); err == nil {
-			t.Fatalf("a broken ignore file was accepted: %v", outcome)
+			t.Fatalf("a broken exclude file was accepted: %v", outcome)
 		}
 		if _, err := p.indexWithZoekt(); err == nil {
-			t.Fatal("zoekt accepts that ignore file")
+			t.Fatal("zoekt accepts that exclude file")
 		}
 	}
 	p.expectSame("the index before", p.answers(p.shards), before)

@@ -187,7 +187,7 @@ const mover = `
 `
 
 // move brings the ready files into place. Its process has a session of its own, so that no signal to this process or to
-// its group ends it, and holds the lock until it ends. An index that was built anew leaves compound shards.
+// its group ends it, and holds the lock until it ends. An index that was built again leaves compound shards.
 func (p *place) move(stale []string, isNew bool) error {
 	words := append([]string{"-c", mover, "mover", p.ready(), p.options.IndexDir}, stale...)
 	command := exec.Command("sh", words...)

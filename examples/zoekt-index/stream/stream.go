@@ -111,8 +111,8 @@ func Open(request Request) (*Stream, error) {
 	return s, nil
 }
 
-// countEntries reads the manifest while the archive is read, because git sluice waits for a reader that lags behind on
-// either of the two.
+// countEntries reads the manifest while the archive is read, because git sluice waits for a reader that reads one of
+// the two later.
 func (s *Stream) countEntries(lines *bufio.Reader) {
 	var listed count
 	listed.err = readLines(lines, func(line *line) {
@@ -188,7 +188,7 @@ func (s *Stream) read(header *tar.Header) (Document, error) {
 	return document, err
 }
 
-// Close ends git sluice. It returns an error unless the whole archive was read and is complete.
+// Close ends git sluice. It returns an error unless the entire archive was read and is complete.
 func (s *Stream) Close() error {
 	isAtEnd := errors.Is(s.err, io.EOF)
 	if isAtEnd {

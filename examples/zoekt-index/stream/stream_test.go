@@ -25,10 +25,10 @@ func newRepository(t *testing.T) string {
 	directory := t.TempDir()
 	script := `
 		git init -q .
-		mkdir dir gone && echo one >dir/file && echo two >changed && echo three >gone/file && ln -s dir link
+		mkdir dir old && echo one >dir/file && echo two >changed && echo three >old/file && ln -s dir link
 		printf 'binary\0' >binary && echo run >run && chmod +x run
 		git add . && git commit -qm old && git tag old
-		echo more >>changed && rm -r gone && echo new >new && rm link && echo file >link
+		echo more >>changed && rm -r old && echo new >new && rm link && echo file >link
 		git add -A . && git commit -qm new && git tag new
 	`
 	command := exec.Command("sh", "-ec", script)
@@ -82,7 +82,7 @@ func (r reader) expect(t *testing.T, request stream.Request, expected ...string)
 
 func TestArchives(t *testing.T) {
 	request := stream.Request{Repository: newRepository(t), Options: []string{"--binary=placeholder"}, Target: "old"}
-	reader(read).expect(t, request, `binarybinary ""`, `changed "two\n"`, `dir/file "one\n"`, `gone/file "three\n"`, `link "dir"`, `run "run\n"`)
+	reader(read).expect(t, request, `binarybinary ""`, `changed "two\n"`, `dir/file "one\n"`, `link "dir"`, `old/file "three\n"`, `run "run\n"`)
 	request.Paths = []string{"changed", "dir", "missing", "*"}
 	reader(read).expect(t, request, `changed "two\n"`, `dir/file "one\n"`)
 	request.Paths = nil
@@ -94,12 +94,12 @@ func TestArchives(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	request := stream.Request{Repository: newRepository(t), Options: []string{"--max-size=4", "--large=placeholder"}, Target: "old"}
-	reader(list).expect(t, request, "binarytoo-large", "changed", "dir/file", "gone/filetoo-large", "link", "run")
+	reader(list).expect(t, request, "binarytoo-large", "changed", "dir/file", "link", "old/filetoo-large", "run")
 	request.Paths = []string{"changed", "dir", "missing", "*"}
 	reader(list).expect(t, request, "changed", "dir/file")
 	request.Paths = nil
 	request.Base, request.Target = "old", "new"
-	reader(list).expect(t, request, "A new", "D gone/file", "M changedtoo-large", "T linktoo-large")
+	reader(list).expect(t, request, "A new", "D old/file", "M changedtoo-large", "T linktoo-large")
 	request.Base = "new"
 	reader(list).expect(t, request)
 }
