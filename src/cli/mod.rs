@@ -32,10 +32,7 @@ mod zsh;
 
 pub use amount::{number, size};
 pub use args::Args;
-pub use commands::{
-    Apply, Archive, Batch, CommandName, Compare, Completions, Described, Explain, Help, Info, Ls,
-    Manual, Missing, ProfileName, Prune, Publish, Shell, StandIn, Verify,
-};
+pub use commands::*;
 pub use completions::completions;
 pub use content::{ContentOptions, Encoding, GzipCompat, LevelOption};
 pub use delta::{Deletions, Delta};
