@@ -16,6 +16,7 @@ mod measure;
 mod median;
 mod plot;
 mod process;
+mod record;
 mod scratch;
 mod size;
 
@@ -34,6 +35,7 @@ enum Task {
     Fuzz(fuzz::Args),
     Install(install::Args),
     Measure(measure::Args),
+    Record(record::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -47,5 +49,6 @@ fn main() -> anyhow::Result<()> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Install(args) => install::run(&args),
         Task::Measure(args) => measure::run(&args),
+        Task::Record(args) => record::run(&args),
     }
 }
