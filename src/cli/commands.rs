@@ -624,7 +624,7 @@ pub struct Prune {
 ///
 /// A request is a list of pkt-lines with the words of one archive, as they follow 'git sluice'. Answers go to standard output in the
 /// order of the requests, each with the bytes, the messages and the exit status of a separate run. One process opens each
-/// repository once, so a small archive takes less time than a process of its own. docs/batch-protocol.md describes the packets.
+/// repository once, so a small archive takes less time than in a separate process. docs/batch-protocol.md describes the packets.
 #[derive(Parser, Clone, Debug, Default)]
 #[command(override_usage = "git sluice batch [<options>]")]
 pub struct Batch {
