@@ -184,22 +184,30 @@ fn an_ignore_file_is_named_as_in_the_tree() {
 }
 
 #[test]
-fn a_bad_line_may_be_passed_over() {
-    for (rules, line) in [
-        ("a\n[\n", "'[': missing ']'"),
-        ("a\nb\0\n", "'b?': contains a NUL"),
-    ] {
-        let repo = with_rules(rules);
-        let strict = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
-        strict.assert_refused(128, &["line 2", line]);
-        let output = repo.sluice([IGNORE_FILE, GRAMMAR, "--bad-pattern=warn", "HEAD"]);
-        let warning = format!("warning: .sourcegraph/ignore: line 2: {line}\n");
-        assert_eq!(output.messages(), warning);
-        assert_eq!(
-            crate::support::tar_listing::names(&output.success()),
-            [".sourcegraph/", ".sourcegraph/ignore", "b"]
-        );
-    }
+fn a_bad_line_may_be_skipped() {
+    let line = "'[': missing ']'";
+    let repo = with_rules("a\n[\n");
+    let strict = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
+    strict.assert_refused(128, &["line 2", line]);
+    let output = repo.sluice([IGNORE_FILE, GRAMMAR, "--bad-pattern=warn", "HEAD"]);
+    let warning = format!("warning: .sourcegraph/ignore: line 2: {line}\n");
+    assert_eq!(output.messages(), warning);
+    assert_eq!(
+        crate::support::tar_listing::names(&output.success()),
+        [".sourcegraph/", ".sourcegraph/ignore", "b"]
+    );
+}
+
+/// As in zoekt, a NUL is no part of the pattern.
+#[test]
+fn a_nul_ends_a_text() {
+    let repo = with_rules("a\0\n");
+    let output = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
+    assert_eq!(output.messages(), "");
+    assert_eq!(
+        crate::support::tar_listing::names(&output.success()),
+        [".sourcegraph/", ".sourcegraph/ignore", "b"]
+    );
 }
 
 /// Where zoekt does otherwise everybody is told, and traps only those who look.
