@@ -33,7 +33,7 @@ const CHARTS: [Chart; 4] = [
         name: "speed",
         heading: "## How fast is an archive?",
         title: "Times as fast as git archive",
-        subtitle: "tar to /dev/null, two threads on two cores; longer is better",
+        subtitle: "tar, two threads on two cores; longer is better",
         labels: 1,
         column: 4,
         is_ratio: true,
