@@ -153,7 +153,7 @@ fn publish() -> clap::Command {
 /// A first word that is not the name of a command starts an archive.
 ///
 /// A delta is an archive of only the changes since a base: another commit or tree. It has the new and changed files and a list of
-/// deleted paths. --base=<commit> writes a delta. 'git sluice apply' updates a directory from it, if the directory holds the base,
+/// deleted paths. --base writes a delta. 'git sluice apply' updates a directory from it, if the directory holds the base,
 /// or from a full archive, and records in the directory which commit it holds.
 ///
 /// A bucket is a directory or an object store with published archives, and a channel in it is one branch of one repository with one
@@ -713,7 +713,7 @@ pub struct Manual {
 
 /// Print the options of a profile
 ///
-/// A profile is a name for filters that fit one reader, such as an indexer. Options that follow --profile=<name> override them.
+/// A profile is a name for filters that fit one reader, such as an indexer. Options that follow --profile override them.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice profile <name>")]
 pub struct ProfileName {
