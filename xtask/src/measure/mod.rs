@@ -14,7 +14,6 @@ mod crowd;
 #[cfg(target_os = "linux")]
 mod fanout;
 mod fleet;
-#[cfg(target_os = "linux")]
 mod header;
 mod lfs;
 mod next_commit;
