@@ -41,6 +41,8 @@ pub enum AccessFault {
     Directory,
     /// No path has such a part between two slashes.
     Part,
+    /// No path has a NUL.
+    Nul,
 }
 
 impl fmt::Display for BadRule {
@@ -64,6 +66,7 @@ impl fmt::Display for AccessFault {
             Self::Directory => f.write_str(
                 "the rule matches a directory, but none of its files: write '/**' at its end",
             ),
+            Self::Nul => f.write_str("contains a NUL"),
             Self::Part => {
                 f.write_str("no path has '//', '/./' or '/../': write the path from the root on")
             }
@@ -231,6 +234,10 @@ fn refuse_other_syntax(pattern: &[u8]) -> Result<(), AccessFault> {
 
 /// Refuses a `pattern` that can match no path of a file.
 fn refuse_unmatchable(pattern: &[u8]) -> Result<(), AccessFault> {
+    // The library would cut the pattern at a NUL, and a rule that denies would then match less than it says.
+    if pattern.contains(&0) {
+        return Err(AccessFault::Nul);
+    }
     if pattern.ends_with(b"/") {
         return Err(AccessFault::Directory);
     }
@@ -243,14 +250,7 @@ fn refuse_unmatchable(pattern: &[u8]) -> Result<(), AccessFault> {
 }
 
 fn compiled<'a>(patterns: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<Glob>, AccessFault> {
-    // The library would cut the pattern at a NUL, and a rule that denies would then match less than it says.
-    let compile = |pattern: &[u8]| {
-        if pattern.contains(&0) {
-            return Err(GlobError::Nul);
-        }
-        Glob::new(pattern)
-    };
-    let globs = patterns.into_iter().map(compile);
+    let globs = patterns.into_iter().map(Glob::new);
     globs.collect::<Result<_, _>>().map_err(AccessFault::Glob)
 }
 
@@ -347,7 +347,7 @@ mod tests {
     fn what_may_be_meant_otherwise_makes_all_void() {
         for (text, line, reason) in [
             ("/[", 1, AccessFault::Glob(GlobError::Unclosed)),
-            ("/**\n-/a\0b", 2, AccessFault::Glob(GlobError::Nul)),
+            ("/**\n-/a\0b", 2, AccessFault::Nul),
             ("/**\r\n\r\n-/a[", 3, AccessFault::Glob(GlobError::Unclosed)),
             // The fault is in the directory above.
             ("/a[/]b", 1, AccessFault::Glob(GlobError::Unclosed)),

@@ -55,8 +55,6 @@ impl Class {
 pub enum GlobError {
     /// The text is not UTF-8, or contains the replacement character.
     NotUtf8,
-    /// The text contains a NUL, which no path does. Only access rules refuse it.
-    Nul,
     /// A class has no end.
     Unclosed,
     /// A class is empty.
@@ -73,7 +71,6 @@ impl fmt::Display for GlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotUtf8 => "not UTF-8",
-            Self::Nul => "contains a NUL",
             Self::Unclosed => "missing ']'",
             Self::EmptyClass => "a class is empty",
             Self::CrowdedClass => "a class contains more than one range",
