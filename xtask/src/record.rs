@@ -81,8 +81,7 @@ fn session(program: &Path, repo: &Path) -> Result<Vec<Piece>> {
             .args(["archive", "HEAD"])
             .current_dir(&place),
     )?;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path)))?;
+    let path = process::search_path_from(&programs)?;
     let mut pieces = Vec::new();
     let (mut line, mut now) = (0, LOOK);
     for command in COMMANDS {

@@ -3,7 +3,7 @@
 //! Each command runs directly and through the stand-in in turn, in a repository with one small file, where the program itself
 //! takes little time.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             .env("REAL_GIT", &git),
     )?;
     let stand_in = directory.join("git");
-    let paths = prepended(&directory)?;
+    let paths = process::search_path_from(&directory)?;
     println!("| command | directly, ms | through the stand-in, ms | added, ms |");
     println!("|---|--:|--:|--:|");
     let added = |direct, words| {
@@ -63,15 +63,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         "the stand-in adds {for_archive:.2} ms to an archive"
     );
     Ok(())
-}
-
-/// `PATH` with `directory` in front.
-fn prepended(directory: &Path) -> Result<OsString> {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let all = [directory.to_owned()]
-        .into_iter()
-        .chain(std::env::split_paths(&paths));
-    Ok(std::env::join_paths(all)?)
 }
 
 /// The median times of both `programs`, which take turns.

@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     for program in index::PROGRAMS {
-        if !is_on_path(program) {
+        if process::find_program(program).is_none() {
             println!("SKIP: {program} is not on PATH");
             return Ok(());
         }
@@ -86,11 +86,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         trial.filtered(&options(&exceptions), "with")?;
     }
     Ok(())
-}
-
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// Clone `repository` so that `revision` is at HEAD, the one name that zoekt takes for anything; says

@@ -102,17 +102,12 @@ impl Trial {
         git.arg("-C").arg(&repository);
         process::run(git.args(["remote", "remove", "origin"]))?;
         let sluice = binary::build()?.path;
-        let directory = sluice
-            .parent()
-            .context("the program is in a directory")?
-            .to_owned();
-        let others = env::var_os("PATH").unwrap_or_default();
-        let directories = std::iter::once(directory).chain(env::split_paths(&others));
+        let directory = sluice.parent().context("the program is in a directory")?;
         Ok(Self {
             repository,
             ours: build_example(scratch)?,
             scratch: scratch.to_owned(),
-            path: env::join_paths(directories)?,
+            path: process::search_path_from(directory)?,
             rounds,
         })
     }
