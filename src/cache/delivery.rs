@@ -136,7 +136,9 @@ impl<'a> Delivery<'a> {
         for _ in 0..ATTEMPTS {
             let ending = match self.find(directory, &name) {
                 Err(CacheError(reason)) => return self.alone(Some(directory), reason, produce),
-                Ok(KeyPlace::Empty(file)) => return self.lead(directory, key, file, produce),
+                Ok(KeyPlace::Empty(file)) => {
+                    return self.produce_for_all(directory, key, file, produce);
+                }
                 Ok(KeyPlace::Complete(file)) => {
                     self.account.role = Role::Hit;
                     self.read(directory, &name, &file)
@@ -181,7 +183,7 @@ impl<'a> Delivery<'a> {
                 && directory::try_lock(&file)?
                 && directory.is_at(&part, &file)?
             {
-                // Another leader may have ended between the two looks.
+                // Another producer may have ended between the two looks.
                 if !directory.exists(name)? {
                     return Ok(KeyPlace::Empty(Arc::new(file)));
                 }
@@ -225,12 +227,12 @@ impl<'a> Delivery<'a> {
     fn discard(&self, directory: &CacheDirectory, name: &str, file: &File) -> Ending {
         match directory.remove_this(name, file) {
             Ok(()) => Ending::Again,
-            Err(trouble) => Ending::Alone(trouble),
+            Err(error) => Ending::Alone(error),
         }
     }
 
     /// Produces for the client and for all who follow.
-    fn lead<E>(
+    fn produce_for_all<E>(
         &mut self,
         directory: &CacheDirectory,
         key: &Key,

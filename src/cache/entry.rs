@@ -1,6 +1,6 @@
 //! The file of one archive: a header, the archive, then a sum for each chunk and the notes.
 //!
-//! The header says how far the archive has come. The leader alone writes it, after the bytes that it counts; other
+//! The header says how far the archive has come. The producer alone writes it, after the bytes that it counts; other
 //! processes read it meanwhile. An archive in the making is called `<key>.part`, a complete one `<key>`. Nothing of a
 //! file is believed whose sums are wrong.
 
@@ -45,14 +45,14 @@ pub(super) fn discard_partial(
     Ok(())
 }
 
-/// Bytes of a file that are not what the leader wrote.
+/// Bytes of a file that are not what the producer wrote.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Damaged;
 
 /// What becomes of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileState {
-    /// More bytes come, as long as the leader lives.
+    /// More bytes come, as long as the producer lives.
     Growing,
     /// All bytes are there.
     Complete,

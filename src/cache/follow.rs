@@ -1,7 +1,7 @@
 //! Reads an archive while another process makes it.
 //!
-//! The readers of an archive in the making share the lock of the file `<key>.read`, so that the leader sees whether
-//! anybody reads, and the furthest of them is noted in the file, so that the leader does not run ahead of them all.
+//! The readers of an archive in the making share the lock of the file `<key>.read`, so that the producer sees whether
+//! anybody reads, and the furthest of them is noted in the file, so that the producer does not run ahead of them all.
 
 use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
 
@@ -41,11 +41,11 @@ pub(super) fn follow(
             Err(Damaged) => return Ok(unreadable()),
         };
         let progress = header.unwrap_or(FileProgress::growing(0));
-        // The leader makes the file of the readers before the header. It may keep a complete archive for its readers' sake.
+        // The producer makes the file of the readers before the header. It may keep a complete archive for its readers' sake.
         if reader.is_none() && header == Some(progress) && progress.state != FileState::Abandoned {
             reader = match Follower::join(directory, name) {
                 Ok(reader) => reader,
-                Err(trouble) => return Ok(Ending::Alone(trouble)),
+                Err(error) => return Ok(Ending::Alone(error)),
             };
         }
         let sent = client.sent();
@@ -63,7 +63,7 @@ pub(super) fn follow(
                 Ok(contents) => contents,
                 Err(Damaged) => return Ok(unreadable()),
             };
-            // All bytes were sent, but perhaps from the file of a leader that died.
+            // All bytes were sent, but perhaps from the file of a producer that died.
             return match client.catch_up(file, contents.produced) {
                 Err(Stop::Damaged) => Ok(unreadable()),
                 sent => sent.map(|()| Ending::Notes(contents.notes)),
@@ -72,7 +72,7 @@ pub(super) fn follow(
             match outlives(directory, name, file) {
                 Ok(true) => return Ok(Ending::Again),
                 Ok(false) => {}
-                Err(trouble) => return Ok(Ending::Alone(trouble)),
+                Err(error) => return Ok(Ending::Alone(error)),
             }
             thread::sleep(nap(idle));
             idle += 1;
@@ -87,7 +87,7 @@ fn unreadable() -> Ending {
     Ending::Alone(CacheError("a file is damaged".into()))
 }
 
-/// The leader cannot share the archive.
+/// The producer cannot share the archive.
 fn abandoned() -> CacheError {
     CacheError("the archive depends on more than its key, or the directory has no room".into())
 }
@@ -108,11 +108,11 @@ fn outlives(directory: &CacheDirectory, name: &str, file: &File) -> Result<bool,
     Ok(is_dead)
 }
 
-/// A reader of an archive in the making, as its leader sees it.
+/// A reader of an archive in the making, as its producer sees it.
 struct Follower(File);
 
 impl Follower {
-    /// Joins the readers of the archive `name`; `None` if its leader takes no more of them.
+    /// Joins the readers of the archive `name`; `None` if its producer takes no more of them.
     fn join(directory: &CacheDirectory, name: &str) -> Result<Option<Self>, CacheError> {
         let Some(file) = directory.open_file(&entry::readers(name))? else {
             return Ok(None);
@@ -124,7 +124,7 @@ impl Follower {
     /// Notes that this reader has `sent` bytes. Two readers at a time may overwrite each other; both note again.
     fn note(&self, sent: u64) {
         if furthest(&self.0).is_none_or(|furthest| furthest < sent) {
-            // A note that is lost makes the leader wait for its own client.
+            // A note that is lost makes the producer wait for its own client.
             let _ = self.0.write_all_at(&sent.to_le_bytes(), 0);
         }
     }
@@ -137,7 +137,7 @@ fn furthest(file: &File) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// The readers of an archive in the making, for its leader.
+/// The readers of an archive in the making, for its producer.
 pub(super) struct Readers(File);
 
 impl Readers {

@@ -1,9 +1,9 @@
 //! One producer, many readers: a directory of archives that processes share.
 //!
-//! The first process that asks for a key becomes the *leader*: its archive goes into a file of the directory, and from
-//! there to the leader's client. A process that asks for the same key meanwhile is a *follower* and reads the growing
+//! The first process that asks for a key becomes the *producer*: its archive goes into a file of the directory, and from
+//! there to the producer's client. A process that asks for the same key meanwhile is a *follower* and reads the growing
 //! file from its start. A request for a complete archive is a *hit*. There is no server: the kernel's file locks name
-//! the leader, and the kernel drops the lock of a process that dies.
+//! the producer, and the kernel drops the lock of a process that dies.
 //!
 //! This module knows keys, files and bytes, and neither git nor archives. A failure of the directory must never fail
 //! a request: the producer then writes to its client alone. No byte of a damaged file is ever sent. `tests/schedules` runs

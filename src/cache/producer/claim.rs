@@ -52,9 +52,9 @@ impl<'a> Claim<'a> {
                 keep,
                 finish: settings.finish,
             }),
-            Err(trouble) => {
+            Err(error) => {
                 let _ = entry::discard_partial(directory, name, &file);
-                Err(trouble)
+                Err(error)
             }
         }
     }
@@ -70,7 +70,7 @@ impl<'a> Claim<'a> {
         self.keep || self.readers.any() || !self.readers.close_if_empty()
     }
 
-    /// Leaves the place to another process: readers take the leader for dead.
+    /// Leaves the place to another process: readers take the producer for dead.
     pub(in crate::cache) fn leave(&self) {
         let _ = entry::discard_partial(self.directory, self.name, &self.file);
         let _ = self.file.unlock();

@@ -78,8 +78,8 @@ pub(super) fn run<E>(
             }
             Err(error) => {
                 file.abandon();
-                let trouble = CacheError::new("cannot start a thread", &error);
-                Phase::direct(client, file.produced(), trouble)
+                let error = CacheError::new("cannot start a thread", &error);
+                Phase::direct(client, file.produced(), error)
             }
         };
         let mut writer = SharingWriter { file, phase };

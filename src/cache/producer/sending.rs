@@ -41,7 +41,7 @@ pub(crate) struct SharedProgress {
 struct SharedState {
     /// Bytes that are in the file.
     produced: u64,
-    /// Bytes that the leader's client has.
+    /// Bytes that the producer's client has.
     sent: u64,
     /// No more bytes come into the file.
     is_last: bool,

@@ -63,11 +63,11 @@ pub(super) fn lost() -> Stop {
 
 impl SharingWriter<'_, '_, '_, '_> {
     /// Ends the file in favour of the client.
-    fn abandon(&mut self, trouble: CacheError) -> io::Result<()> {
+    fn abandon(&mut self, error: CacheError) -> io::Result<()> {
         self.file.abandon();
         if let Phase::Sharing(sender) = mem::replace(&mut self.phase, Phase::Over) {
             let client = join(sender).map_err(Stop::into_io)?;
-            self.phase = Phase::direct(client, self.file.produced(), trouble);
+            self.phase = Phase::direct(client, self.file.produced(), error);
         }
         Ok(())
     }
@@ -129,8 +129,8 @@ impl Write for SharingWriter<'_, '_, '_, '_> {
             Phase::Over => return Err(io::ErrorKind::BrokenPipe.into()),
             Phase::Sharing(_) => {}
         }
-        if let Err(trouble) = self.file.push(bytes) {
-            self.abandon(trouble)?;
+        if let Err(error) = self.file.push(bytes) {
+            self.abandon(error)?;
             return self.write(bytes);
         }
         if self.file.await_readers() {

@@ -148,8 +148,8 @@ fn archives_grow_old() {
 #[test]
 fn turns() {
     let (cache, repo) = (Cache::new(), noisy(24 << 20));
-    let mut leader = cache.start(&repo, "--cache-jobs=1 HEAD");
-    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut producer = cache.start(&repo, "--cache-jobs=1 HEAD");
+    producer.stdout().read_exact(&mut [0]).expect("it began");
     for wait in ["0", "1"] {
         let args = format!("--cache-jobs=1 --cache-wait={wait} --prefix=a/ HEAD");
         cache
@@ -166,7 +166,7 @@ fn turns() {
     assert!(started.elapsed() < Duration::from_secs(5));
     let follower = cache.run(&repo, "--cache-jobs=1 --cache-wait=0 HEAD");
     assert_eq!(follower.code(), 0, "{follower}");
-    assert_eq!(leader.finish().code(), 0);
+    assert_eq!(producer.finish().code(), 0);
     cache.assert_role(&repo, "HEAD", "hit");
     cache.assert_tidy();
 }

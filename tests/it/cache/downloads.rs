@@ -68,13 +68,13 @@ fn finishing_keeps_nothing_else() {
 #[test]
 fn followers_do_not_wait_for_a_client_that_may_leave() {
     let (cache, repo) = (Cache::new(), noisy(2 << 20));
-    let (leader, start) = cache.begin(&repo, "--cache-finish HEAD", 1);
+    let (producer, start) = cache.begin(&repo, "--cache-finish HEAD", 1);
     for _ in 0..2 {
         let follower = cache.run(&repo, "--cache-finish HEAD").success();
         assert!(follower == repo.archive(["HEAD"]).success());
         assert_eq!(cache.told()["produced"], 0);
     }
-    let rest = leader.finish().success();
+    let rest = producer.finish().success();
     assert!([start, rest].concat() == repo.archive(["HEAD"]).success());
     cache.assert_role(&repo, "HEAD", "hit");
     cache.assert_tidy();
@@ -171,7 +171,7 @@ fn ranges_of_an_archive_in_the_making() {
     let archive = repo.archive(["--format=tar.gz", "HEAD"]).success();
     for is_killed in [false, true] {
         let cache = Cache::new();
-        let (leader, start) = cache.begin(&repo, "--format=tar.gz HEAD", 1 << 20);
+        let (producer, start) = cache.begin(&repo, "--format=tar.gz HEAD", 1 << 20);
         let ranges = [7, 1 << 20, archive.len() - 9].map(|first| {
             let range = format!("--byte-range={first}- --format=tar.gz HEAD");
             let run = cache.start(&repo, &range);
@@ -179,9 +179,9 @@ fn ranges_of_an_archive_in_the_making() {
         });
         thread::sleep(Duration::from_millis(100));
         if is_killed {
-            leader.signal(Signal::KILL);
+            producer.signal(Signal::KILL);
         } else {
-            let rest = leader.finish().success();
+            let rest = producer.finish().success();
             assert!([start, rest].concat() == archive);
         }
         for (first, range) in ranges {
@@ -239,13 +239,13 @@ fn ranges_that_the_cache_cannot_serve() {
     refused.assert_refused(128, &["cannot open the directory"]);
     // There is no turn to produce.
     let cache = Cache::new();
-    let (leader, _) = cache.begin(&noisy(LARGE), "--cache-jobs=1 HEAD", 1);
+    let (producer, _) = cache.begin(&noisy(LARGE), "--cache-jobs=1 HEAD", 1);
     let busy = cache.run(
         &repo,
         &format!("--cache-jobs=1 --cache-wait=0 {range} HEAD"),
     );
     assert_eq!(busy.code(), 6, "{busy}");
-    assert_eq!(leader.hang_up().code(), 141);
+    assert_eq!(producer.hang_up().code(), 141);
 }
 
 /// A range of a damaged archive is made good, as the whole is.

@@ -17,13 +17,13 @@ use crate::support::forge;
 /// More than what is written ahead and what pipes hold, in bytes.
 const LARGE: usize = 24 << 20;
 
-/// The leader's client never reads: the others have the whole archive.
+/// The producer's client never reads: the others have the whole archive.
 #[test]
 fn a_client_that_hangs_holds_up_nobody() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     let expected = repo.archive(["HEAD"]).success();
-    let mut leader = cache.start(&repo, "HEAD");
-    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut producer = cache.start(&repo, "HEAD");
+    producer.stdout().read_exact(&mut [0]).expect("it began");
     for _ in 0..2 {
         let follower = cache.run(&repo, "HEAD");
         assert!(
@@ -34,7 +34,7 @@ fn a_client_that_hangs_holds_up_nobody() {
         assert!(role == "follow" || role == "hit", "{role}");
         assert_eq!(cache.told()["produced"], 0);
     }
-    let rest = leader.finish();
+    let rest = producer.finish();
     assert!(rest.code() == 0 && rest.stdout == expected[1..], "{rest}");
     cache.assert_role(&repo, "HEAD", "hit");
     cache.assert_tidy();
@@ -44,41 +44,41 @@ fn a_client_that_hangs_holds_up_nobody() {
 #[test]
 fn what_is_written_ahead_is_bounded() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
-    let mut leader = cache.start(&repo, "HEAD");
-    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut producer = cache.start(&repo, "HEAD");
+    producer.stdout().read_exact(&mut [0]).expect("it began");
     thread::sleep(Duration::from_millis(300));
     let held: u64 = std::fs::read_dir(cache.path())
-        .expect("made by the leader")
+        .expect("made by the producer")
         .map(|file| file.expect("readable").metadata().expect("there").len())
         .sum();
     assert!(held < 20 << 20, "{held}");
-    assert_eq!(leader.hang_up().code(), 141);
+    assert_eq!(producer.hang_up().code(), 141);
     assert!(cache.archives().is_empty());
     cache.assert_tidy();
 }
 
-/// The leader goes on for those who read along.
+/// The producer goes on for those who read along.
 #[test]
 fn a_leader_outlives_its_client() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     let expected = repo.archive(["HEAD"]).success();
-    let mut leader = cache.start(&repo, "HEAD");
-    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut producer = cache.start(&repo, "HEAD");
+    producer.stdout().read_exact(&mut [0]).expect("it began");
     let mut follower = cache.start(&repo, "HEAD");
     let mut start = vec![0; 1 << 20];
     follower
         .stdout()
         .read_exact(&mut start)
         .expect("it follows");
-    let leader = thread::spawn(move || leader.hang_up().code());
+    let producer = thread::spawn(move || producer.hang_up().code());
     let rest = follower.finish();
     assert!(rest.code() == 0 && [start, rest.stdout].concat() == expected);
-    assert_eq!(leader.join().expect("waits only"), 141);
+    assert_eq!(producer.join().expect("waits only"), 141);
     cache.assert_role(&repo, "HEAD", "hit");
     cache.assert_tidy();
 }
 
-/// Two hundred leaders are killed at random moments, and half of the others leave: whoever stays has all bytes.
+/// Two hundred producers are killed at random moments, and half of the others leave: whoever stays has all bytes.
 #[test]
 fn leaders_that_are_killed() {
     let repo = noisy(6 << 20);
@@ -87,7 +87,7 @@ fn leaders_that_are_killed() {
     let mut in_the_middle = 0;
     for round in 0..200 {
         let cache = Cache::new();
-        let leader = cache.start(&repo, "HEAD");
+        let producer = cache.start(&repo, "HEAD");
         let mut clients: Vec<_> = (0..4).map(|_| cache.start(&repo, "HEAD")).collect();
         let mut pause = || thread::sleep(Duration::from_micros(dice.roll(10_000)));
         let is_at_work = || cache.names().iter().any(|name| name.ends_with(".part"));
@@ -96,14 +96,14 @@ fn leaders_that_are_killed() {
             .into_iter()
             .map(|client| thread::spawn(move || client.finish()))
             .collect();
-        // On a busy machine the leader begins late; on an idle one it may have ended.
+        // On a busy machine the producer begins late; on an idle one it may have ended.
         let begun = (0..1000).any(|_| {
             thread::sleep(Duration::from_micros(100));
             is_at_work()
         });
         pause();
         in_the_middle += usize::from(begun && is_at_work());
-        leader.signal(Signal::KILL);
+        producer.signal(Signal::KILL);
         for client in leaving {
             pause();
             let _ = client.hang_up();
@@ -116,10 +116,10 @@ fn leaders_that_are_killed() {
         cache.assert_role(&repo, "HEAD --prefix=a/", "producer");
         cache.assert_tidy();
     }
-    assert!(in_the_middle > 20, "{in_the_middle} leaders were at work");
+    assert!(in_the_middle > 20, "{in_the_middle} producers were at work");
 }
 
-/// Another process goes on for a leader that was killed, and fails before it comes to where the leader was: what its client
+/// Another process goes on for a producer that was killed, and fails before it comes to where the producer was: what its client
 /// has does not end between two entries.
 #[test]
 fn a_second_attempt_that_fails() {
@@ -131,22 +131,22 @@ fn a_second_attempt_that_fails() {
     let blob = blob.strip_prefix(repo.path().join(".git")).expect("below");
     let script = format!("cp -r .git fork && rm -f fork/{}", blob.display());
     let _ = repo.shell(&script).success();
-    let mut leader = cache.start(&repo, "HEAD");
-    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut producer = cache.start(&repo, "HEAD");
+    producer.stdout().read_exact(&mut [0]).expect("it began");
     let mut follower = cache.start(&repo.clone().at("fork"), "HEAD");
     let mut start = vec![0; 1 << 20];
     follower
         .stdout()
         .read_exact(&mut start)
         .expect("it follows");
-    leader.signal(Signal::KILL);
+    producer.signal(Signal::KILL);
     let rest = follower.finish();
     assert_ne!(rest.code(), 0, "{rest}");
     let last = rest.stdout.last_chunk::<512>().expect("it went on");
     assert!(last.starts_with(b"incomplete-archive\0"), "{rest}");
 }
 
-/// Who has opened the file of the archive reads what is written there, even if the leader has left it.
+/// Who has opened the file of the archive reads what is written there, even if the producer has left it.
 #[test]
 fn nothing_is_written_behind_the_last_reader() {
     let cache = Cache::new();

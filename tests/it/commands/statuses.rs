@@ -116,8 +116,8 @@ fn status_of_a_busy_cache() -> u8 {
     repo.git(["add", "noise"]);
     repo.git(["commit", "-qm", "noise"]);
     let cache = format!("--cache={}", repo.path().join(".git/shared").display());
-    let mut leader = repo.start([&cache, "--cache-jobs=1", "HEAD"]);
-    leader.stdout().read_exact(&mut [0]).expect("it began");
+    let mut producer = repo.start([&cache, "--cache-jobs=1", "HEAD"]);
+    producer.stdout().read_exact(&mut [0]).expect("it began");
     let words = [
         &cache,
         "--cache-jobs=1",
@@ -126,7 +126,7 @@ fn status_of_a_busy_cache() -> u8 {
         "HEAD",
     ];
     let output = repo.sluice(words);
-    assert_eq!(leader.finish().code(), 0);
+    assert_eq!(producer.finish().code(), 0);
     u8::try_from(output.code()).expect("a status")
 }
 
