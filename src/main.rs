@@ -188,7 +188,7 @@ fn stand_in(words: RawArgs<'_>) -> Result<(), CliError> {
     if is_in_force {
         Ok(())
     } else {
-        Err(Error::not_in_force().into())
+        Err(Error::not_used().into())
     }
 }
 

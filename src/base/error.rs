@@ -60,7 +60,7 @@ pub enum ExitKind {
     /// An archive differs from a commit; exit status 1, nothing is printed.
     ArchiveDiffers,
     /// A stand-in for git is not used, and the caller asked; exit status 1, nothing is printed.
-    NotInForce,
+    NotUsed,
     /// The reader closed the pipe; the process ends by SIGPIPE and prints nothing.
     BrokenPipe,
 }
@@ -182,8 +182,8 @@ impl Error {
     }
 
     /// A stand-in for git is not used; status 1.
-    pub fn not_in_force() -> Self {
-        Self::new(ExitKind::NotInForce, "git-sluice is not used")
+    pub fn not_used() -> Self {
+        Self::new(ExitKind::NotUsed, "git-sluice is not used")
     }
 
     /// A failed write to the destination.
@@ -284,7 +284,7 @@ impl Error {
             ExitKind::NotModified
                 | ExitKind::Missing
                 | ExitKind::ArchiveDiffers
-                | ExitKind::NotInForce
+                | ExitKind::NotUsed
         )
     }
 
@@ -309,7 +309,7 @@ impl Error {
             ExitKind::Unreachable => 10,
             ExitKind::Damaged => 11,
             ExitKind::Varies => 12,
-            ExitKind::DirectoryDiffers | ExitKind::ArchiveDiffers | ExitKind::NotInForce => 1,
+            ExitKind::DirectoryDiffers | ExitKind::ArchiveDiffers | ExitKind::NotUsed => 1,
         }
     }
 }
