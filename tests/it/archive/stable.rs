@@ -14,7 +14,7 @@ const PLACES: [(&str, &str); 5] = [
     ("America/St_Johns", "077"),
     ("Asia/Kathmandu", "002"),
     ("Pacific/Chatham", "022"),
-    ("XXX+12:34", "000"),
+    ("AAA+12:34", "000"),
 ];
 
 /// The sums of the archives with the promised options, by options, as `repo` makes them.
