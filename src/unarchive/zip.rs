@@ -26,6 +26,14 @@ const TARGET_MAX: u64 = 1 << 20;
 /// The lengths of a record after a content, in bytes: with or without a signature, of zip64 or not.
 const DESCRIPTOR: [u64; 4] = [12, 16, 20, 24];
 const TYPE: u32 = 0o170_000;
+/// The id and the length of an extra field, in bytes.
+const FIELD_HEADER: usize = 4;
+/// Where a record of the directory has the version of zip that its entry asks for (APPNOTE.TXT, section 4.3.12).
+const VERSION_AT: u64 = 6;
+/// The newest version, 6.3 (section 4.4.3). Readers pass over entries that ask for a newer one, or refuse the zip.
+const VERSION_MAX: [u8; 1] = [63];
+/// The signature of the record that says where the zip64 record is.
+const ZIP64_LOCATOR: &[u8] = b"PK\x06\x07";
 
 /// Reads the zip in `file`.
 pub(super) fn read_file(file: File, raw: &Raw, visitor: &mut dyn Visitor) -> Result<()> {
@@ -100,6 +108,7 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         }
         let count = self.places.len() as u64;
         self.check_places()?;
+        self.check_end()?;
         if self.archive.entries_hint() != count {
             self.visitor
                 .doubt(b"", "the directory has more or fewer entries than it says")?;
@@ -188,8 +197,13 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             && record.compression_method() == local.compression_method()
             && record.flags() == local.flags()
             && (sums == local_sums || has_descriptor);
-        let mut fields = record.extra_fields().chain(local.extra_fields());
-        let has_other_name = fields.any(|(id, _)| id == ExtraFieldId::INFO_ZIP_UNICODE_PATH);
+        let (mut has_other_name, mut has_half_field) = (false, false);
+        for mut fields in [record.extra_fields(), local.extra_fields()] {
+            has_other_name |=
+                (&mut fields).any(|(id, _)| id == ExtraFieldId::INFO_ZIP_UNICODE_PATH);
+            // Some programs align contents by up to three bytes that are no field.
+            has_half_field |= fields.remaining_bytes().len() >= FIELD_HEADER;
+        }
         let descriptor = entry.reader().data_descriptor();
         let descriptor = descriptor.ok().flatten().map(|descriptor| {
             (
@@ -206,6 +220,47 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         if has_other_name {
             self.visitor
                 .doubt(path.as_bytes(), "a field of its header states another name")?;
+        }
+        let mut version = [0; 1];
+        let at = record.central_directory_offset() + VERSION_AT;
+        let bytes = self.archive.get_ref();
+        bytes.read_exact_at(&mut version, at).map_err(unreadable)?;
+        if version > VERSION_MAX {
+            self.visitor.doubt(
+                path.as_bytes(),
+                "it asks for a version of zip that there is not",
+            )?;
+        }
+        if has_half_field {
+            self.visitor
+                .doubt(path.as_bytes(), "a field of its header is cut")?;
+        }
+        Ok(())
+    }
+
+    /// Compares where the directory is with what the records at the end say of it (APPNOTE.TXT, sections 4.3.14 to 4.3.16).
+    fn check_end(&mut self) -> Result<()> {
+        let bytes = self.archive.get_ref();
+        let mut end = self.archive.eocd_offset();
+        let mut locator = [0; 20];
+        let before = end.checked_sub(locator.len() as u64);
+        let stated = if let Some(at) = before
+            && bytes.read_exact_at(&mut locator, at).is_ok()
+            && locator.starts_with(ZIP64_LOCATOR)
+        {
+            let mut record = [0; 56];
+            end = u64_at(&locator, 8);
+            bytes.read_exact_at(&mut record, end).map_err(unreadable)?;
+            [u64_at(&record, 40), u64_at(&record, 48)]
+        } else {
+            let mut record = [0; 22];
+            bytes.read_exact_at(&mut record, end).map_err(unreadable)?;
+            [u32_at(&record, 12).into(), u32_at(&record, 16).into()]
+        };
+        let start = self.archive.directory_offset();
+        if stated != [end.wrapping_sub(start), start] {
+            self.visitor
+                .doubt(b"", "the directory is not where the archive says")?;
         }
         Ok(())
     }
@@ -230,6 +285,16 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         }
         Ok(())
     }
+}
+
+fn u32_at(record: &[u8], at: usize) -> u32 {
+    let bytes = record[at..].first_chunk().expect("within the record");
+    u32::from_le_bytes(*bytes)
+}
+
+fn u64_at(record: &[u8], at: usize) -> u64 {
+    let bytes = record[at..].first_chunk().expect("within the record");
+    u64::from_le_bytes(*bytes)
 }
 
 fn broken(error: rawzip::Error) -> Error {

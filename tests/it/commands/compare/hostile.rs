@@ -255,6 +255,19 @@ fn records_of_a_zip_disagree() {
         (patch(&zip, LOCAL, 6, b"\x01"), disagree),
         (patch(&zip, CENTRAL, 48, b"V"), disagree),
         (
+            patch(&zip, CENTRAL, 6, b"\x50"),
+            "it asks for a version of zip that there is not",
+        ),
+        // The name before the extra field has nine bytes.
+        (
+            patch(&zip, CENTRAL, 46 + 9 + 2, b"\xff"),
+            "a field of its header is cut",
+        ),
+        (
+            patch(&zip, END, 12, b"\0"),
+            "the directory is not where the archive says",
+        ),
+        (
             patch(&zip, END, 10, b"\x01\0"),
             "the directory has more or fewer entries than it says",
         ),
