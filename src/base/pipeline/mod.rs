@@ -13,6 +13,7 @@
 //! anywhere ends the run in the same way.
 
 mod coordinator;
+mod helpers;
 mod processors;
 mod queue;
 #[cfg(test)]

@@ -5,13 +5,18 @@
 //! than with one thread each. Must not fail: where the system does not report its load, the machine counts
 //! as idle.
 
-use std::{fs, thread};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 /// The most threads by default. More do not help: one writer is the limit.
 const MAX_DEFAULT_THREADS: usize = 64;
+/// How often a run looks for processors to spare.
+const LOOK: Duration = Duration::from_millis(20);
 /// The most runnable threads per processor at which a further thread helps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sharing {
+enum Sharing {
     /// A thread of a small archive needs its own processor: the archive ends sooner than a shared processor
     /// gets to the thread.
     Alone = 1,
@@ -22,6 +27,86 @@ pub(super) enum Sharing {
 /// Runnable threads that are not counted, since a single sample includes threads that run only for an
 /// instant.
 const PASSING: usize = 1;
+
+/// The number of threads of a run, which follows the load of the machine.
+pub(super) struct ThreadCount {
+    requested: Option<usize>,
+    max: usize,
+    /// The number allowed now, the calling thread included.
+    now: usize,
+    /// The number on an idle machine. Unknown until further threads are worth their start.
+    wanted: Option<usize>,
+    /// When the run last looked for processors to spare.
+    looked: Instant,
+    sharing: Sharing,
+}
+
+impl ThreadCount {
+    /// One thread until more are wanted: then as many as are `requested`, by default those that help, but never more than `max`.
+    pub(super) fn new(requested: Option<usize>, max: usize) -> Self {
+        Self {
+            requested,
+            max,
+            now: 1,
+            wanted: None,
+            looked: Instant::now(),
+            sharing: Sharing::Alone,
+        }
+    }
+
+    /// The number allowed now, the calling thread included.
+    pub(super) fn now(&self) -> usize {
+        self.now
+    }
+
+    /// Whether more than one thread is worth its start.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted.is_some()
+    }
+
+    /// Whether an idle machine would allow more.
+    pub(super) fn is_short(&self) -> bool {
+        self.wanted.is_some_and(|wanted| self.now < wanted)
+    }
+
+    /// Whether it is time to look again.
+    pub(super) fn is_due(&self) -> bool {
+        self.is_wanted() && self.looked.elapsed() > LOOK
+    }
+
+    /// Whether half a processor is enough for a thread.
+    pub(super) fn is_sharing(&self) -> bool {
+        self.sharing == Sharing::Half
+    }
+
+    /// From now on, half a processor is enough for a thread.
+    pub(super) fn share(&mut self) {
+        self.sharing = Sharing::Half;
+    }
+
+    /// From now on, more than one thread is worth its start.
+    pub(super) fn want(&mut self) {
+        let threads = self.requested.unwrap_or_else(processor_count);
+        self.wanted = Some(threads.min(self.max));
+    }
+
+    /// Allows no more than these threads, since the system has no more.
+    pub(super) fn end_at(&mut self, threads: usize) {
+        self.wanted = Some(threads);
+        self.now = threads;
+    }
+
+    /// Looks for processors: the requested number of threads is allowed, by default no more than help now. `active` threads of
+    /// this run exist.
+    pub(super) fn look(&mut self, active: usize) {
+        let wanted = self.wanted.unwrap_or(1);
+        self.looked = Instant::now();
+        self.now = match self.requested {
+            None if wanted > 1 => helpful_threads(wanted, active, self.sharing),
+            _ => wanted,
+        };
+    }
+}
 
 /// As many threads as there are processors to run on. Asking the system takes longer than a small archive.
 pub fn processor_count() -> usize {
@@ -37,7 +122,7 @@ pub fn default_threads() -> usize {
 
 /// The number of `wanted` threads that have a processor now, at least one. `active` threads of this run
 /// exist already.
-pub(super) fn helpful_threads(wanted: usize, active: usize, sharing: Sharing) -> usize {
+fn helpful_threads(wanted: usize, active: usize, sharing: Sharing) -> usize {
     let Some(runnable) = runnable_threads() else {
         return wanted;
     };
