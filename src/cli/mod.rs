@@ -12,6 +12,7 @@ mod commands;
 mod completions;
 mod content;
 mod delta;
+mod error;
 mod extra;
 mod filters;
 mod fish;
@@ -20,6 +21,7 @@ mod help;
 mod likeness;
 mod manual;
 mod names;
+mod parsed;
 mod pathspec_file;
 mod raw;
 mod reports;
@@ -27,6 +29,7 @@ mod run;
 mod serving;
 mod sharing;
 mod statuses;
+mod tables;
 mod topics;
 mod zsh;
 
@@ -36,6 +39,7 @@ pub use commands::*;
 pub use completions::completions;
 pub use content::{ContentOptions, Encoding, GzipCompat, LevelOption};
 pub use delta::{Deletions, Delta};
+pub use error::CliError;
 pub use extra::{Extra, ExtraContent, Untracked};
 pub use filters::{
     BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Profile,
@@ -44,9 +48,10 @@ pub use filters::{
 pub use help::help;
 pub use manual::manual;
 pub use pathspec_file::pathspecs_from;
-pub use raw::{ArchiveWords, CliError, OptionTables, RawArgs};
+pub use raw::{ArchiveWords, RawArgs};
 pub use reports::ReportOptions;
 pub use run::{BucketOptions, ProgressOptions, RunOptions, Verbosity};
 pub use serving::{ByteRange, Condition, Range};
 pub use sharing::{Sharing, duration};
 pub use statuses::{all_exit_statuses, exit_statuses};
+pub use tables::OptionTables;
