@@ -199,8 +199,7 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             && (sums == local_sums || has_descriptor);
         let (mut has_other_name, mut has_half_field) = (false, false);
         for mut fields in [record.extra_fields(), local.extra_fields()] {
-            has_other_name |=
-                (&mut fields).any(|(id, _)| id == ExtraFieldId::INFO_ZIP_UNICODE_PATH);
+            has_other_name |= fields.any(|(id, _)| id == ExtraFieldId::INFO_ZIP_UNICODE_PATH);
             // Some programs align contents by up to three bytes that are no field.
             has_half_field |= fields.remaining_bytes().len() >= FIELD_HEADER;
         }
