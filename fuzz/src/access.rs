@@ -1,13 +1,11 @@
-//! AccessRules rules: what is decided of a directory holds for every path below it.
+//! Access rules: what is decided of a directory holds for every path below it.
 //!
 //! The input is rules, and behind a NUL a path.
 
-#![no_main]
-
 use git_sluice::filter::access::AccessRules;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let mut parts = input.splitn(2, |&byte| byte == 0);
     let [rules, path] = [(); 2].map(|()| parts.next().unwrap_or_default());
     let Ok(access) = AccessRules::parse(rules) else {
@@ -23,4 +21,4 @@ fuzz_target!(|input: &[u8]| {
         assert!(!(allowed && access.prunes(directory)), "hidden");
         assert!(allowed || !access.admits_all(directory), "shown");
     }
-});
+}

@@ -3,8 +3,6 @@
 //! The first byte chooses what the directory holds. The checksum of each header is put right, so that the
 //! fields behind it are read.
 
-#![no_main]
-
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
 use git_sluice::{
@@ -12,7 +10,6 @@ use git_sluice::{
     directory::apply::{ApplyOptions, Archive, Check, Reports, TargetDirectory},
     output::report::Console,
 };
-use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
 const BLOCK: usize = 512;
@@ -36,7 +33,8 @@ fn scratch() -> TempDir {
     scratch
 }
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let Some((&choice, archive)) = input.split_first() else {
         return;
     };
@@ -77,7 +75,7 @@ fuzz_target!(|input: &[u8]| {
         let _ = fs::remove_dir_all(&directory);
         assert_nothing_outside(scratch.path());
     });
-});
+}
 
 /// A base.
 fn lay_down(directory: &Path) -> std::io::Result<()> {

@@ -2,12 +2,10 @@
 //!
 //! The first byte chooses where the file lies.
 
-#![no_main]
-
 use git_sluice::git::attributes::file::{FileOrigin, Line, is_valid_name, parse};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let Some((&choices, content)) = input.split_first() else {
         return;
     };
@@ -37,4 +35,4 @@ fuzz_target!(|input: &[u8]| {
         assert!(assignments.iter().all(|(name, _)| is_valid_name(name)));
     }
     assert!(complaints.is_empty() || complaints.ends_with(b"\n"));
-});
+}

@@ -1,12 +1,10 @@
 //! Configuration files: no text breaks the parser, and what it finds has a name and survives a second look.
 
-#![no_main]
-
 use git_sluice::git::config::syntax::{parse, parse_key, parse_parameters};
 use gix::bstr::ByteSlice;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     if let Ok(variables) = parse(input, None) {
         // A backslash at the end of the file counts one more, as in git.
         let lines = input.iter().filter(|byte| **byte == b'\n').count() + 2;
@@ -19,4 +17,4 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(parse_key(key.as_bstr()), Some(key));
     }
     let _ = parse_parameters(input);
-});
+}

@@ -7,13 +7,10 @@
 //! The first bytes choose how, the others what. They are short as fuzzers go, so most inputs are
 //! grown from them: several pieces, full of matches at every distance.
 
-#![no_main]
-
 use std::io::Write;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use sluice_deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
-use libfuzzer_sys::fuzz_target;
 
 /// The bytes that choose.
 const CHOICES: usize = 6;
@@ -23,7 +20,8 @@ const STEP: usize = 1 << 9;
 const HEAD: usize = 10;
 const TAIL: usize = 8;
 
-fuzz_target!(|bytes: &[u8]| {
+/// Tries `bytes`.
+pub fn run(bytes: &[u8]) {
     let Some((&[level, dialect, threads, piece, cut, growth], seed)) =
         bytes.split_first_chunk::<CHOICES>()
     else {
@@ -49,7 +47,7 @@ fuzz_target!(|bytes: &[u8]| {
         once == member[HEAD..member.len() - TAIL],
         "a stream differs"
     );
-});
+}
 
 /// `seed`, and behind it slices of what is there already and of the seed, up to `length`.
 fn grown(seed: &[u8], length: usize) -> Vec<u8> {

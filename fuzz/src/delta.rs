@@ -1,14 +1,12 @@
 //! Delta instructions: those of a delta that applies make its result one by one, and nothing else applies.
 
-#![no_main]
-
 use git_sluice::git::objects::delta::{Instruction, PackDelta, next_instruction};
-use libfuzzer_sys::fuzz_target;
 
 /// Results above this are not made.
 const LIMIT: u64 = 1 << 20;
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let Some((&length, rest)) = input.split_first() else {
         return;
     };
@@ -23,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     let applied = delta.apply(base, &mut out).is_ok();
     let expected = one_by_one(&delta, base);
     assert_eq!(applied.then_some(out), expected);
-});
+}
 
 fn one_by_one(delta: &PackDelta<'_>, base: &[u8]) -> Option<Vec<u8>> {
     let mut instructions = delta.instructions;

@@ -3,13 +3,11 @@
 //!
 //! The input is the file, and behind a NUL the path of a submodule.
 
-#![no_main]
-
 use git_sluice::git::repository::gitmodules::Gitmodules;
 use gix::{ObjectId, hash::Kind};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let mut parts = input.splitn(2, |&byte| byte == 0);
     let [text, path] = [(); 2].map(|()| parts.next().unwrap_or_default());
     let id = ObjectId::null(Kind::Sha1);
@@ -23,4 +21,4 @@ fuzz_target!(|input: &[u8]| {
     assert!(!path.starts_with(b"-"), "an option");
     let mut parts = name.split(|byte| matches!(byte, b'/' | b'\\'));
     assert!(!name.is_empty() && parts.all(|part| part != b".."));
-});
+}

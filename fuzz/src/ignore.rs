@@ -3,12 +3,10 @@
 //!
 //! The input is rules, and behind a NUL a path.
 
-#![no_main]
-
 use git_sluice::filter::ignore::{Ignore, Strictness};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let mut parts = input.splitn(2, |&byte| byte == 0);
     let [rules, path] = [(); 2].map(|()| parts.next().unwrap_or_default());
     let mut ignore = Ignore::new();
@@ -23,4 +21,4 @@ fuzz_target!(|input: &[u8]| {
             assert!(ignore.ignores(path), "a directory is not read");
         }
     }
-});
+}

@@ -3,14 +3,11 @@
 //!
 //! The first byte chooses which of the two the rest is.
 
-#![no_main]
-
 use std::{cell::RefCell, fs};
 
+use super::{Objects, id_of};
 use git_sluice::git::odb::ObjectLocation;
-use git_sluice_fuzz::{Objects, id_of};
 use gix::ObjectId;
-use libfuzzer_sys::fuzz_target;
 
 const ID_LEN: usize = 20;
 const MULTI: &str = "multi-pack-index";
@@ -21,7 +18,8 @@ thread_local! {
     static OBJECTS: RefCell<Objects> = RefCell::default();
 }
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let Some((&choice, file)) = input.split_first() else {
         return;
     };
@@ -46,7 +44,7 @@ fuzz_target!(|input: &[u8]| {
             assert!(odb.id_at(pack, offset).is_some());
         }
     });
-});
+}
 
 /// A pack that may belong to the index `file`: of as many objects, and with the checksum that the index says.
 fn pack(file: &[u8]) -> Vec<u8> {

@@ -1,11 +1,9 @@
 //! Pointers of Git LFS: what a pointer says is in its text, and its canonical text says the same.
 
-#![no_main]
-
 use git_sluice::git::lfs::Pointer;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &[u8]| {
+/// Tries `text`.
+pub fn run(text: &[u8]) {
     let Some(pointer) = Pointer::parse(text) else {
         return;
     };
@@ -17,4 +15,4 @@ fuzz_target!(|text: &[u8]| {
         format!("version https://git-lfs.github.com/spec/v1\noid sha256:{hash}\nsize {size}\n");
     let again = Pointer::parse(canonical.as_bytes()).expect("canonical");
     assert!(again.hash == pointer.hash && again.size == size && again.extension.is_none());
-});
+}

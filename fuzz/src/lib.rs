@@ -1,4 +1,24 @@
-//! What several fuzz targets share: an object directory that is written anew for each input.
+//! What the fuzz targets do with an input, and what several of them share: an object directory that is written anew for each
+//! input.
+//!
+//! `tests/it` compiles these files, too, and tries the inputs in `corpus` with each `cargo test`.
+
+pub mod access;
+pub mod apply;
+pub mod attributes;
+pub mod config;
+pub mod deflate;
+pub mod delta;
+pub mod gitmodules;
+pub mod globs;
+pub mod ignore;
+pub mod index;
+pub mod inflate;
+pub mod lfs_pointer;
+pub mod pack;
+pub mod pkt_line;
+pub mod tree;
+pub mod unarchive;
 
 use std::{
     fs,
@@ -10,6 +30,29 @@ use flate2::{Compression, write::ZlibEncoder};
 use git_sluice::git::odb::{Config, Odb, Replacements};
 use gix::{ObjectId, hash::Kind};
 use tempfile::TempDir;
+
+/// A fuzz target: its name, and what it does with an input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: [Target; 16] = [
+    ("access", access::run),
+    ("apply", apply::run),
+    ("attributes", attributes::run),
+    ("config", config::run),
+    ("deflate", deflate::run),
+    ("delta", delta::run),
+    ("gitmodules", gitmodules::run),
+    ("globs", globs::run),
+    ("ignore", ignore::run),
+    ("index", index::run),
+    ("inflate", inflate::run),
+    ("lfs_pointer", lfs_pointer::run),
+    ("pack", pack::run),
+    ("pkt_line", pkt_line::run),
+    ("tree", tree::run),
+    ("unarchive", unarchive::run),
+];
 
 /// The only object format that is tried.
 pub const HASH: Kind = Kind::Sha1;

@@ -5,10 +5,9 @@
 //! given a header, so that the inflater seldom refuses what the fuzzer has found. Deltas have the input's
 //! instructions and may lead to any other entry.
 
-#![no_main]
-
 use std::{cell::RefCell, fs};
 
+use super::{Objects, deflated, id_of};
 use git_sluice::{
     base::buffer::Buffer,
     git::{
@@ -21,8 +20,6 @@ use git_sluice::{
         odb::{ObjectLocation, Odb, PackId},
     },
 };
-use git_sluice_fuzz::{Objects, deflated, id_of};
-use libfuzzer_sys::fuzz_target;
 
 /// Objects above this are refused.
 const LIMIT: u64 = 1 << 20;
@@ -36,7 +33,8 @@ thread_local! {
     static OBJECTS: RefCell<Objects> = RefCell::default();
 }
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     OBJECTS.with_borrow(|objects| {
         let (pack, offsets) = pack(input);
         fs::write(objects.pack_file("pack-1.pack"), pack).expect("our own");
@@ -59,7 +57,7 @@ fuzz_target!(|input: &[u8]| {
             }
         }
     });
-});
+}
 
 /// The pack that `input` describes, and where its entries begin.
 fn pack(mut input: &[u8]) -> (Vec<u8>, Vec<u32>) {
@@ -83,9 +81,10 @@ fn pack(mut input: &[u8]) -> (Vec<u8>, Vec<u32>) {
             REF_DELTA => pack.extend([choices >> 5; 20]),
             _ => {}
         }
-        match is_raw {
-            true => pack.extend(data),
-            false => pack.extend(deflated(data)),
+        if is_raw {
+            pack.extend(data)
+        } else {
+            pack.extend(deflated(data))
         }
         offsets.push(offset);
     }

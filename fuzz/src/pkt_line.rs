@@ -1,13 +1,11 @@
 //! pkt-lines: a packet has as many bytes as its digits say, as a line and as content.
 
-#![no_main]
-
 use git_sluice::git::pkt_line::{MAX_CONTENT, read_content, read_line};
-use libfuzzer_sys::fuzz_target;
 
 const DIGITS: usize = 4;
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let mut rest = input;
     loop {
         let before = rest;
@@ -34,4 +32,4 @@ fuzz_target!(|input: &[u8]| {
         let without_newline = content.strip_suffix(b"\n").unwrap_or(&content);
         assert!(line.unwrap_or_default() == without_newline);
     }
-});
+}

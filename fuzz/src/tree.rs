@@ -2,16 +2,13 @@
 //!
 //! The input is a tree, loose in an object directory. An entry with its id leads to it again.
 
-#![no_main]
-
 use std::cell::RefCell;
 
+use super::{HASH, Objects, id_of};
 use git_sluice::git::{
     objects::reader::Reader,
     tree::{Protect, TreeRules, TreeStep, Trees, look_up},
 };
-use git_sluice_fuzz::{HASH, Objects, id_of};
-use libfuzzer_sys::fuzz_target;
 
 const MAX_STEPS: usize = 2000;
 
@@ -19,7 +16,8 @@ thread_local! {
     static OBJECTS: RefCell<Objects> = RefCell::default();
 }
 
-fuzz_target!(|input: &[u8]| {
+/// Tries `input`.
+pub fn run(input: &[u8]) {
     let Some((&choices, tree)) = input.split_first() else {
         return;
     };
@@ -64,7 +62,7 @@ fuzz_target!(|input: &[u8]| {
             }
         }
     });
-});
+}
 
 /// No name leads out of the directory that the path is extracted to. A tree that is verified as for a checkout
 /// has no `.git` either.

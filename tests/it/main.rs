@@ -7,6 +7,7 @@ mod archive;
 mod cache;
 mod cli;
 mod commands;
+mod corpora;
 mod directory;
 mod documents;
 mod filter;

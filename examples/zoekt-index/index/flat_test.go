@@ -27,7 +27,7 @@ func TestManyPushes(t *testing.T) {
 			p.git("branch", "dev")
 			p.update()
 			most := 0
-			for push := range pushes {
+			for push := range rounds(pushes) {
 				p.git("checkout", "-q", branches[random.IntN(len(branches))])
 				for range 3 {
 					p.changeAny(random, push)

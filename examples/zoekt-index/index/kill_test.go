@@ -14,7 +14,7 @@ import (
 	"github.com/git-sluice/git-sluice/examples/zoekt-index/index"
 )
 
-// kills is how often each kind of update is killed.
+// kills is how often each kind of update is killed, with -short a quarter as often.
 const kills = 100
 
 // TestKilled kills updates of an index with deltas: those that add one, and those that build all of it.
@@ -53,7 +53,7 @@ func (p *project) testKills(change func(*project)) {
 		p.Fatal("the change cannot be seen")
 	}
 	killed, finished := 0, 0
-	for range kills {
+	for range rounds(kills) {
 		p.copyShards(filepath.Join(p.root, "old"), p.shards)
 		// Later moments are more likely, because then the files are moved.
 		if p.killUpdate(max(rand.N(duration), rand.N(duration)) * 11 / 10) {
@@ -70,7 +70,7 @@ func (p *project) testKills(change func(*project)) {
 		p.expectSame("a whole update", p.answers(p.shards), after)
 		p.expectNoRemains()
 	}
-	p.Logf("%d updates of %v were killed, the index was new after %d of %d", killed, duration, finished, kills)
+	p.Logf("%d updates of %v were killed, the index was new after %d of %d", killed, duration, finished, rounds(kills))
 }
 
 // killUpdate starts an update and kills it after this time. It reports whether the update was still running.

@@ -258,3 +258,11 @@ func (p *project) list(searcher zoekt.Searcher) []string {
 	}
 	return lines
 }
+
+// rounds returns how many rounds a test makes that leaves something to chance: all, with -short a quarter.
+func rounds(all int) int {
+	if testing.Short() {
+		return all / 4
+	}
+	return all
+}

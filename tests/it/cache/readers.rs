@@ -12,7 +12,7 @@ use git_sluice::cache::{Account, CacheRequest, Failure, Key, Settings, deliver};
 use rustix::process::Signal;
 
 use super::{Cache, Dice, noisy};
-use crate::support::forge;
+use crate::support::{forge, rounds};
 
 /// More than what is written ahead and what pipes hold, in bytes.
 const LARGE: usize = 24 << 20;
@@ -80,12 +80,13 @@ fn a_leader_outlives_its_client() {
 
 /// Two hundred producers are killed at random moments, and half of the others leave: whoever stays has all bytes.
 #[test]
-fn leaders_that_are_killed() {
+fn producers_that_are_killed() {
     let repo = noisy(6 << 20);
     let expected = repo.archive(["HEAD"]).success();
     let mut dice = Dice::new(1);
     let mut in_the_middle = 0;
-    for round in 0..200 {
+    let all = rounds(200);
+    for round in 0..all {
         let cache = Cache::new();
         let producer = cache.start(&repo, "HEAD");
         let mut clients: Vec<_> = (0..4).map(|_| cache.start(&repo, "HEAD")).collect();
@@ -102,7 +103,7 @@ fn leaders_that_are_killed() {
             is_at_work()
         });
         pause();
-        in_the_middle += usize::from(begun && is_at_work());
+        in_the_middle += u64::from(begun && is_at_work());
         producer.signal(Signal::KILL);
         for client in leaving {
             pause();
@@ -116,7 +117,10 @@ fn leaders_that_are_killed() {
         cache.assert_role(&repo, "HEAD --prefix=a/", "producer");
         cache.assert_tidy();
     }
-    assert!(in_the_middle > 20, "{in_the_middle} producers were at work");
+    assert!(
+        in_the_middle > all / 10,
+        "{in_the_middle} producers were at work"
+    );
 }
 
 /// Another process goes on for a producer that was killed, and fails before it comes to where the producer was: what its client

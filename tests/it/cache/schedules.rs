@@ -5,6 +5,7 @@ use std::{fs, io::Read, os::unix::fs::FileExt, thread, time::Duration};
 use rustix::process::Signal;
 
 use super::{Cache, Dice, noisy};
+use crate::support::rounds;
 
 /// Every stream that ends well is git's, and none ends badly.
 #[test]
@@ -12,7 +13,7 @@ fn every_complete_stream_is_gits() {
     let repo = noisy(2 << 20);
     let expected = ["--prefix=a/", "--prefix=b/"]
         .map(|prefix| (prefix, repo.archive([prefix, "HEAD"]).success()));
-    for schedule in 1..=200 {
+    for schedule in 1..=rounds(200) {
         let cache = Cache::new();
         let mut dice = Dice::new(schedule);
         let mut waiting = Vec::new();

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::support::{Repo, installed, skip};
+use crate::support::{Repo, installed, makes_all_rounds, skip};
 
 /// Seconds in which Go has to get the modules.
 const PATIENCE: &str = "120";
@@ -31,7 +31,15 @@ fn the_example_for_zoekt() {
     if !modules.status.success() {
         return skip("zoekt cannot be downloaded: set ZOEKT to a clone of it");
     }
-    for args in [&["vet", "./..."][..], &["test", "-count=1", "./..."]] {
+    let rounds = if makes_all_rounds() {
+        "-short=false"
+    } else {
+        "-short"
+    };
+    for args in [
+        &["vet", "./..."][..],
+        &["test", "-count=1", rounds, "./..."],
+    ] {
         let output = go.run("go", args);
         let [said, messages] =
             [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));

@@ -439,6 +439,20 @@ pub(crate) fn git_version() -> (u32, u32) {
     *VERSION
 }
 
+/// How many rounds a test makes that leaves something to chance: a quarter of `all`, or all of them if `SLUICE_ROUNDS` is `all`.
+pub(crate) fn rounds(all: u64) -> u64 {
+    if makes_all_rounds() {
+        all
+    } else {
+        all.div_ceil(4)
+    }
+}
+
+/// Whether tests make all of their rounds.
+pub(crate) fn makes_all_rounds() -> bool {
+    std::env::var_os("SLUICE_ROUNDS").is_some_and(|rounds| rounds == "all")
+}
+
 /// The program if it is installed; a test that needs it says so and returns when it is not.
 pub(crate) fn installed(program: &str) -> bool {
     let found = find_program(search_path(), program).is_some();

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::project;
-use crate::support::{Repo, process::run_with_input};
+use crate::support::{Repo, process::run_with_input, rounds};
 
 /// Mutations of a tar, and of a zip.
 const TARS: u64 = 1300;
@@ -188,7 +188,7 @@ fn mutations_of_a_tar_are_found() {
     let repo = project();
     let tar = repo.archive_of("--format=tar --prefix=p/ v1");
     let sound = listing(&tar);
-    each(TARS, |number| {
+    each(rounds(TARS), |number| {
         let (changed, what) = mutated(&tar, &mut Numbers(number));
         if changed != tar {
             let is_noticed = listing(&changed) != sound;
@@ -234,11 +234,12 @@ fn zip_listings(repo: &Repo, zips: &[Vec<u8>]) -> Vec<String> {
 fn mutations_of_a_zip_are_found() {
     let repo = project();
     let zip = repo.archive_of("--format=zip --prefix=p/ v1");
-    let changed = (0..ZIPS).map(|number| mutated_zip(&zip, &mut Numbers(number)));
+    let count = rounds(ZIPS);
+    let changed = (0..count).map(|number| mutated_zip(&zip, &mut Numbers(number)));
     let zips: Vec<Vec<u8>> = std::iter::once(zip.clone()).chain(changed).collect();
     let listings = zip_listings(&repo, &zips);
     assert_eq!(listings.len(), zips.len());
-    each(ZIPS, |number| {
+    each(count, |number| {
         let at = number as usize + 1;
         let is_noticed = listings[at] != listings[0];
         assert_found(&repo, &zips[at], is_noticed, &format!("number {number}"));

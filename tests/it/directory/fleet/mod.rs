@@ -10,9 +10,7 @@ mod pruning;
 mod publishers;
 mod races;
 mod recipes;
-#[cfg(feature = "store")]
 mod remote;
-#[cfg(feature = "store")]
 mod server;
 
 use std::{fs, path::PathBuf};
@@ -21,10 +19,25 @@ use serde_json::Value;
 
 use crate::{
     directory::apply::archive::{Tree, found},
-    support::Repo,
     support::process::{Output, Running},
     support::schema::Schema,
+    support::{Repo, skip},
 };
+
+/// Whether the program was built with object stores.
+fn has_stores() -> bool {
+    let output = Repo::scratch().sluice(["prune", "none://bucket"]);
+    !output.messages().contains("--features store")
+}
+
+/// The same for tests of object stores, which are skipped without.
+fn needs_stores() -> bool {
+    let has = has_stores();
+    if !has {
+        skip("the program was built without object stores");
+    }
+    has
+}
 
 /// A repository, a bucket, and machines.
 struct Fleet {

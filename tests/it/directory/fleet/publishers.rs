@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::Fleet;
+use crate::support::rounds;
 
 #[test]
 fn a_full_archive_comes_when_the_way_gets_long() {
@@ -211,11 +212,11 @@ fn two_channels_share_an_archive() {
 
 /// Neither loses a step of the other, whoever comes first.
 #[test]
-fn two_publishers_fifty_times() {
+fn two_publishers_again_and_again() {
     let fleet = Fleet::new();
     let _ = fleet.publish("HEAD").success();
     let mut last = fleet.repo.git(["rev-parse", "HEAD"]);
-    for round in 0..50 {
+    for round in 0..rounds(50) as usize {
         // Two commits that are not related to each other, on what is published.
         let commits = ["a", "b"].map(|side| {
             fleet.repo.git(["reset", "-q", "--hard", &last]);
