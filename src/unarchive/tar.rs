@@ -3,7 +3,10 @@
 //! `tar::Header` reads the fields of a header. The rest is own code, because `tar::Archive` reads extended headers of any
 //! length into memory, stops at the first end marker, and hides which of two names of an entry it takes.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    ops::Range,
+};
 
 use tar::Header;
 
@@ -20,6 +23,19 @@ const BLOCK: usize = 512;
 const NAMES_MAX: u64 = 16 << 20;
 /// The limit of all holes together. They cost an archive nothing, and the reader time.
 const HOLES_MAX: u64 = 16 << 30;
+/// The fields of a header that are numbers: permissions, owner, group, size, time, checksum, device (tar(5)).
+const NUMBERS: [Range<usize>; 8] = [
+    100..108,
+    108..116,
+    116..124,
+    124..136,
+    136..148,
+    148..156,
+    329..337,
+    337..345,
+];
+/// Where the directories of a name are that is longer than its field, if the header is one of ustar.
+const PREFIX_AT: usize = 345;
 /// The words for a name that another header of the same entry states, too.
 const TWO_NAMES: &str = "two headers state its name";
 
@@ -173,6 +189,19 @@ impl TarReader<'_> {
     /// Reads what `header` begins.
     fn member(&mut self, header: &Header) -> Result<()> {
         self.is_begun = true;
+        let mut numbers = NUMBERS.into_iter().map(|field| &header.as_bytes()[field]);
+        if !numbers.all(is_number) {
+            // Some readers take it for the end of the archive.
+            self.visitor
+                .doubt(&header.path_bytes(), "a number of its header is malformed")?;
+        }
+        if header.as_ustar().is_none() && header.as_bytes()[PREFIX_AT] != 0 {
+            // Python's tarfile reads it in a header of any kind.
+            self.visitor.doubt(
+                &header.path_bytes(),
+                "its header has a prefix of another format",
+            )?;
+        }
         match header.as_old().linkflag[0] {
             b'g' => {
                 let records = self.names(header)?;
@@ -409,6 +438,12 @@ fn is_header(block: &[u8; BLOCK]) -> bool {
         .sum();
     let stated = Header::from_byte_slice(block).cksum();
     stated.is_ok_and(|stated| stated == unsigned || i64::from(stated) == i64::from(signed))
+}
+
+/// Whether a field is a number: octal digits between blanks, or a binary number (tar(5), "GNU tar archives").
+fn is_number(field: &[u8]) -> bool {
+    let digits = until_nul(field).trim_ascii();
+    matches!(field, [0x80 | 0xff, ..]) || digits.iter().all(|byte| matches!(byte, b'0'..=b'7'))
 }
 
 fn until_nul(name: &[u8]) -> &[u8] {

@@ -1,6 +1,6 @@
 //! Hostile archives: nothing panics, hides, fills the memory or reaches a terminal, and no mutation passes for the original.
 
-use super::{assert_says, project};
+use super::{assert_says, mutations::seal, project};
 use crate::support::Repo;
 
 /// A header of a ustar for `name`, with this flag, link and size.
@@ -41,6 +41,45 @@ fn small() -> (Repo, Vec<u8>) {
         .shell("echo a >a && git add a && git commit -qm a")
         .success();
     (repo, file(b"p/a", b"a\n"))
+}
+
+/// Fields of a header that readers take for the end of the archive, or for a part of a name.
+#[test]
+fn headers_that_readers_understand_in_two_ways() {
+    let (repo, a) = small();
+    let gnu = |mut entry: Vec<u8>| {
+        entry[257..265].copy_from_slice(b"ustar  \0");
+        entry
+    };
+    for (mut entry, at, byte, words) in [
+        (a.clone(), 108, b'q', "a number of its header is malformed"),
+        (a.clone(), 136, b'-', "a number of its header is malformed"),
+        (a.clone(), 329, b'8', "a number of its header is malformed"),
+        (a.clone(), 124, 0xc0, "a number of its header is malformed"),
+        (
+            gnu(a.clone()),
+            345,
+            b'x',
+            "its header has a prefix of another format",
+        ),
+    ] {
+        entry[at] = byte;
+        seal(&mut entry, 0);
+        let output = repo.compare_bytes(&archive(&[entry]), "HEAD");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains(words), "{words}\n{output}");
+        assert!(matches!(output.code(), 1 | 11), "{output}");
+    }
+    // A binary number, and no number at all.
+    for (at, field) in [
+        (136, &b"\x80\0\0\0\0\0\0\0\0\0\0\x05"[..]),
+        (329, b"       \0"),
+    ] {
+        let mut entry = gnu(a.clone());
+        entry[at..at + field.len()].copy_from_slice(field);
+        seal(&mut entry, 0);
+        assert_eq!(repo.compare_bytes(&archive(&[entry]), "HEAD").code(), 0);
+    }
 }
 
 #[test]

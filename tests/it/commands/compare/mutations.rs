@@ -43,7 +43,7 @@ fn entries(tar: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// Puts the checksum of the header at `at` right.
-fn seal(tar: &mut [u8], at: usize) {
+pub(super) fn seal(tar: &mut [u8], at: usize) {
     let block = &mut tar[at..at + 512];
     let mut header = tar::Header::from_byte_slice(block).clone();
     header.set_cksum();

@@ -1,6 +1,6 @@
 """What zipfile finds in each zip that standard input brings: for each a line of its length, then its bytes.
 
-Prints a line for each zip: a hash of the sorted entries without directories (name, type, executable bit, content), or "damaged".
+Prints a line for each zip: a hash of the sorted entries without directories (name, whether it is a link, executable bit, content), or "damaged".
 Whoever reads a zip by its directory sees no more.
 """
 
@@ -21,7 +21,7 @@ def listing(content):
             if info.is_dir():
                 continue
             mode = info.external_attr >> 16 if info.create_system == UNIX else 0
-            entries.append((info.filename, stat.S_IFMT(mode), mode & 0o100, archive.read(info)))
+            entries.append((info.filename, stat.S_ISLNK(mode), mode & 0o100, archive.read(info)))
     return hashlib.sha256(repr(sorted(entries)).encode("utf8", "surrogateescape")).hexdigest()
 
 
