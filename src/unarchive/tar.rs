@@ -262,6 +262,12 @@ impl TarReader<'_> {
         if next.has_two_names {
             self.visitor.doubt(&path, TWO_NAMES)?;
         }
+        if kind == Kind::Directory && matches!(flag, b'0' | b'7') {
+            self.visitor.doubt(
+                &path,
+                "its header is that of a file, its name that of a directory",
+            )?;
+        }
         // Readers continue after the content of these, or take it for headers.
         let is_bare = matches!(kind, Kind::HardLink | Kind::Symlink) || flag == b'5';
         if is_bare && stated > 0 {
