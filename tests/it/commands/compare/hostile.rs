@@ -72,7 +72,7 @@ fn headers_that_readers_understand_in_two_ways() {
     }
     let entry = header(b"p/d/", b'7', b"", 0);
     let output = repo.compare_bytes(&archive(&[a.clone(), entry]), "HEAD");
-    let words = "doubt     p/d (its header is that of a file, its name that of a directory)\n";
+    let words = "doubt     d (its header is that of a file, its name that of a directory)\n";
     assert!(output.stdout.starts_with(words.as_bytes()), "{output}");
     // A binary number, and no number at all.
     for (at, field) in [
