@@ -77,9 +77,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     let sums = archive::write_sums(&dist.join(SUMS), &made)?;
-    match args.twice {
-        true => compare_with_another(&args.target, &sums),
-        false => Ok(()),
+    if args.twice {
+        compare_with_another(&args.target, &sums)
+    } else {
+        Ok(())
     }
 }
 

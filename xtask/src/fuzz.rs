@@ -48,9 +48,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
-    let names = match args.targets.is_empty() {
-        true => all_targets(&fuzz)?,
-        false => args.targets.clone(),
+    let names = if args.targets.is_empty() {
+        all_targets(&fuzz)?
+    } else {
+        args.targets.clone()
     };
     let binaries = build(&fuzz)?;
     let queue = Mutex::new(names.into_iter());

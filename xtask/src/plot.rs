@@ -35,9 +35,10 @@ impl Scale {
     fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
-        match high < 10.0 * low {
-            true => Scale::Linear,
-            false => Scale::Logarithmic,
+        if high < 10.0 * low {
+            Scale::Linear
+        } else {
+            Scale::Logarithmic
         }
     }
 }

@@ -91,9 +91,10 @@ impl Scene {
         let memory = Path::new("/dev/shm");
         let prefix = format!("git-sluice-test-{}-", std::process::id());
         let mut builder = tempfile::Builder::new();
-        let top = match memory.is_dir() {
-            true => builder.prefix(&prefix).tempdir_in(memory),
-            false => builder.prefix(&prefix).tempdir(),
+        let top = if memory.is_dir() {
+            builder.prefix(&prefix).tempdir_in(memory)
+        } else {
+            builder.prefix(&prefix).tempdir()
         };
         let top = top.expect("there is room");
         Self {

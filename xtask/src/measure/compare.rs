@@ -77,9 +77,10 @@ fn compare(
             contenders.extend(peers.contenders);
             report += &report::others(&peers.notes);
         }
-        let filtered = match args.filters {
-            true => Some(filters::find(&args.rev, &contenders[1], &directory)?),
-            false => None,
+        let filtered = if args.filters {
+            Some(filters::find(&args.rev, &contenders[1], &directory)?)
+        } else {
+            None
         };
         if let Some(filtered) = &filtered {
             contenders.extend(filtered.contenders.iter().cloned());

@@ -110,10 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("|---|--:|--:|--:|--:|--:|");
     let mut exceeded = Vec::new();
     for case in &cases {
-        let origin = match case.attributes {
-            true => &attributed,
-            false => &plain,
-        };
+        let origin = if case.attributes { &attributed } else { &plain };
         if !origin.measure(case, &sluice.path)? {
             exceeded.push(case.name);
         }

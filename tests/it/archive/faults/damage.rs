@@ -665,10 +665,12 @@ fn statuses_of_damaged_files() {
             (file, fields[1], fields[0] + fields[1])
         };
         let mut bytes = fs::read(&file).expect("our own");
-        match has_header {
-            true => bytes[end - 1] ^= 1,
-            false if is_packed => bytes[start] = (bytes[start] & 0x8f) | 0x50,
-            false => bytes[start] ^= 0xff,
+        if has_header {
+            bytes[end - 1] ^= 1
+        } else if is_packed {
+            bytes[start] = (bytes[start] & 0x8f) | 0x50
+        } else {
+            bytes[start] ^= 0xff
         }
         overwrite(&file, &bytes);
         let threshold = if is_streamed { "1k" } else { "1m" };

@@ -46,9 +46,10 @@ impl CacheDirectory {
     }
 
     pub(super) fn remove_this(&self, name: &str, file: &File) -> Result<(), CacheError> {
-        match self.is_at(name, file)? {
-            true => self.remove(name),
-            false => Ok(()),
+        if self.is_at(name, file)? {
+            self.remove(name)
+        } else {
+            Ok(())
         }
     }
 

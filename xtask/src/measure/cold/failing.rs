@@ -151,9 +151,10 @@ fn inspect(archive: &Path, expected: &[u8]) -> Result<Archive> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let status = tar.status().context("could not start tar")?;
-    Ok(match status.success() {
-        true => Archive::LooksWhole,
-        false => Archive::Cut,
+    Ok(if status.success() {
+        Archive::LooksWhole
+    } else {
+        Archive::Cut
     })
 }
 

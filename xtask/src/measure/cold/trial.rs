@@ -107,9 +107,10 @@ pub(super) fn check_bytes(
     repository: &Path,
 ) -> Result<()> {
     let mount = mirror.mount(repository, Behavior::default())?;
-    let (program, directory) = match case.has_equal_bytes() {
-        true => (Program::Git, mount.path()),
-        false => (Program::Sluice, repository),
+    let (program, directory) = if case.has_equal_bytes() {
+        (Program::Git, mount.path())
+    } else {
+        (Program::Sluice, repository)
     };
     let expected = process::quiet(&mut commands.command(case, program, directory))?;
     let ours = process::quiet(&mut commands.command(case, Program::Sluice, mount.path()))?;
