@@ -264,10 +264,12 @@ impl Measurer {
     /// The size of the body of `entry`, whose content is an LFS object of `size` bytes.
     fn lfs_body(&self, entry: &Entry, size: u64, is_here: bool) -> Known {
         let is_looked_at = self.archiver.blob_policy.policy.binary.is_some();
-        match is_here {
-            false => Err(UnknownReason::Unreadable),
-            true if is_looked_at || entry.treatment.substitute => Err(UnknownReason::Content),
-            true => Ok(size),
+        if !is_here {
+            Err(UnknownReason::Unreadable)
+        } else if is_looked_at || entry.treatment.substitute {
+            Err(UnknownReason::Content)
+        } else {
+            Ok(size)
         }
     }
 

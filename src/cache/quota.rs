@@ -69,10 +69,12 @@ impl Quota {
         let _lock = lock(directory)?;
         let step = self.held.clamp(SMALLEST_STEP, LARGEST_STEP);
         let wanted = room(len.max(self.held + step)).min(self.limit);
-        let granted = match self.make(directory, wanted - self.held)? {
-            true => wanted,
-            false if self.make(directory, room(len) - self.held)? => room(len),
-            false => return Err(CacheError("the directory has no room".into())),
+        let granted = if self.make(directory, wanted - self.held)? {
+            wanted
+        } else if self.make(directory, room(len) - self.held)? {
+            room(len)
+        } else {
+            return Err(CacheError("the directory has no room".into()));
         };
         file.set_len(granted)
             .map_err(|error| CacheError::new("cannot extend a file", &error))?;

@@ -122,10 +122,12 @@ fn spelled(option: &Arg) -> String {
     let names = option.get_value_names().unwrap_or_default();
     let possible = option.get_possible_values();
     let values: Vec<&str> = possible.iter().map(|value| value.get_name()).collect();
-    let value = match option.get_action().takes_values() {
-        false => String::new(),
-        true if values.is_empty() => format!("=<{}>", names.join("> <")),
-        true => format!("=({})", values.join("|")),
+    let value = if !option.get_action().takes_values() {
+        String::new()
+    } else if values.is_empty() {
+        format!("=<{}>", names.join("> <"))
+    } else {
+        format!("=({})", values.join("|"))
     };
     format!("{}--{long}{value}", short.unwrap_or_default())
 }

@@ -90,7 +90,7 @@ impl BlobPolicy {
     }
 
     /// Apply the policy to `entry`, called `name`, whose content is `object`.
-    pub(super) fn apply_to_lfs(&self, object: &LfsObject, (entry, name): (&mut Entry, &[u8])) {
+    pub(super) fn apply_to_lfs(&self, object: &LfsObject, entry: &mut Entry, name: &[u8]) {
         let found = (object.size(), || object.is_here());
         entry.size = Some(object.size());
         entry.treatment = std::mem::take(&mut entry.treatment).of_lfs_object();

@@ -333,7 +333,7 @@ impl Locator {
         match self.lfs_object(entry) {
             Some(object) => {
                 let name = entry.name(paths);
-                self.blob_policy.apply_to_lfs(&object, (entry, name));
+                self.blob_policy.apply_to_lfs(&object, entry, name);
                 if entry.disposition == Disposition::Content {
                     entry.blob = Blob::Lfs(lfs_objects.len());
                     let size = object.size();

@@ -532,10 +532,10 @@ impl Sources<'_> {
             print_line(self.diagnostics, "warning: ", &warning);
         }
         for hint in &self.ignore.hints()[hints..] {
-            match hint.diverges {
-                true => print_line(self.diagnostics, "warning: ", &hint.words()),
-                false if self.explains => print_line(self.diagnostics, "hint: ", &hint.words()),
-                false => {}
+            if hint.diverges {
+                print_line(self.diagnostics, "warning: ", &hint.words());
+            } else if self.explains {
+                print_line(self.diagnostics, "hint: ", &hint.words());
             }
         }
         Ok(())

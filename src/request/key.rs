@@ -151,7 +151,7 @@ impl KeyInputs<'_> {
                 encoder.flag("commit", archived.treeish.commit.is_some());
             }
         }
-        add_stored((*umask, *pax_notes, archived.big_file), &mut encoder);
+        add_stored(*umask, *pax_notes, archived.big_file, &mut encoder);
         if covered == Covered::Archive {
             add_treeish(archived.treeish, &mut encoder);
             encoder.number("time", *mtime);
@@ -465,7 +465,7 @@ fn add_format(format: &Format, times: &Times, encoder: &mut Encoder) {
 }
 
 /// What is noted of a file in any format.
-fn add_stored((umask, pax_notes, big_file): (Umask, bool, u64), encoder: &mut Encoder) {
+fn add_stored(umask: Umask, pax_notes: bool, big_file: u64, encoder: &mut Encoder) {
     let umask = match umask {
         Umask::Bits(bits) => bits,
         Umask::User => output::umask(),

@@ -254,9 +254,10 @@ impl InTheWay {
         let mut cursor = root.cursor();
         for (path, is_directory) in self.0.iter().rev() {
             let path = ArchivePath::of_checked(path);
-            match is_directory {
-                true => cursor.delete_directory(&path)?,
-                false => cursor.delete_file(&path)?,
+            if *is_directory {
+                cursor.delete_directory(&path)?;
+            } else {
+                cursor.delete_file(&path)?;
             }
         }
         Ok(())

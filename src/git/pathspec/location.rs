@@ -35,10 +35,12 @@ impl Location {
     /// Resolve `path`, given in the directory `cwd` of the work tree at `top` (`cwd` is empty or ends in a
     /// slash). `None` if the path leaves the top.
     pub(super) fn of(path: &BStr, cwd: &BStr, top: Top<'_>) -> Result<Option<Self>> {
-        Ok(match path.starts_with(b"/") {
-            false => Self::joined(cwd, path),
-            true if !top.is_work_tree => None,
-            true => below(top.path, path)?.and_then(|path| Self::joined(b"".as_bstr(), path)),
+        Ok(if !path.starts_with(b"/") {
+            Self::joined(cwd, path)
+        } else if top.is_work_tree {
+            below(top.path, path)?.and_then(|path| Self::joined(b"".as_bstr(), path))
+        } else {
+            None
         })
     }
 

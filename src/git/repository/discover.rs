@@ -132,10 +132,12 @@ impl Search<'_> {
     fn configured_top(&self, git_dir: &Path, configured: &Path) -> Result<Option<PathBuf>> {
         let top = git_dir.join(configured);
         // git changes to a relative path, and computes with an absolute one.
-        let real = match configured.is_absolute() {
-            true => real_path(&top),
-            false if configured.as_os_str().is_empty() => None,
-            false => top.canonicalize().ok(),
+        let real = if configured.is_absolute() {
+            real_path(&top)
+        } else if configured.as_os_str().is_empty() {
+            None
+        } else {
+            top.canonicalize().ok()
         };
         match real {
             Some(real) => Ok(Some(real)),
@@ -204,10 +206,12 @@ impl Search<'_> {
             let path = Path::new(OsStr::from_bytes(ceiling));
             // After an empty one, links count as they are.
             is_literal |= ceiling.is_empty();
-            let ceiling = match path.is_absolute() {
-                true if is_literal => Some(path.to_owned()),
-                true => real_path(path),
-                false => None,
+            let ceiling = if !path.is_absolute() {
+                None
+            } else if is_literal {
+                Some(path.to_owned())
+            } else {
+                real_path(path)
             };
             let above = ceiling.filter(|ceiling| cwd != ceiling && cwd.starts_with(ceiling));
             longest = longest.max(above.map(|it| without_dots(&it).as_os_str().len()));

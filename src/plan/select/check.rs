@@ -232,15 +232,13 @@ impl Check<'_> {
                     Some(required) => self.attributes.meets(required, path, mode)?,
                     None => true,
                 };
-            match spec.exclude {
-                true => {
-                    let is_named = is_above && pathspecs.include_directory();
-                    if !hit && (is_inside || is_named) {
-                        self.found(number, Match::Inside);
-                    }
+            if spec.exclude {
+                let is_named = is_above && pathspecs.include_directory();
+                if !hit && (is_inside || is_named) {
+                    self.found(number, Match::Inside);
                 }
-                false if hit => self.found(number, place),
-                false => {}
+            } else if hit {
+                self.found(number, place);
             }
         }
         let named = pathspecs.named();

@@ -81,17 +81,21 @@ impl Selection {
     /// The treatment of a selected entry; `None` if `export-ignore` excludes the entry.
     pub fn treatment(&mut self, path: &[u8], mode: Mode) -> Option<Treatment> {
         let is_file = matches!(mode, Mode::File | Mode::Executable);
-        let treatment = match is_file {
-            true => self.attributes.treatment(path),
-            false if self.attributes.ignores(path, mode.is_directory()) => None,
-            false => Some(Treatment::default()),
+        let treatment = if is_file {
+            self.attributes.treatment(path)
+        } else if self.attributes.ignores(path, mode.is_directory()) {
+            None
+        } else {
+            Some(Treatment::default())
         };
         let treatment = treatment?;
         if let Some(copied) = &mut self.copied {
-            let of_original = match is_file {
-                true => copied.treatment(path, mode),
-                false if copied.ignores(path, mode) => Some(None),
-                false => None,
+            let of_original = if is_file {
+                copied.treatment(path, mode)
+            } else if copied.ignores(path, mode) {
+                Some(None)
+            } else {
+                None
             };
             if let Some(of_original) = of_original {
                 return of_original;
