@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// aarch64-unknown-linux-musl runs under qemu elsewhere.
     #[arg(long)]
     target: Vec<String>,
+    /// Compile as for tests, which takes half the time
+    #[arg(long, requires = "check")]
+    dev: bool,
     /// Make the release again from a clone in another directory, and fail if a byte differs
     #[arg(long, conflicts_with = "check")]
     twice: bool,
@@ -56,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let time = release_time()?;
     let mut made = Vec::new();
     for target in &targets {
-        let program = target.build(&workspace)?;
+        let program = target.build(&workspace, args.dev)?;
         let runnable = target.runnable(&program, &workspace.target.join("emulated"))?;
         let mut files = layout::files(&program, &runnable)?;
         files.extend(Dependencies::find(&target.triple, target::FEATURES)?.files()?);

@@ -127,10 +127,15 @@ impl Target {
         Ok(script)
     }
 
-    /// Builds the program. The paths of this machine do not become part of it.
-    pub(super) fn build(&self, workspace: &Workspace) -> Result<PathBuf> {
+    /// Builds the program, as for tests if `is_for_tests`. The paths of this machine do not become part of it.
+    pub(super) fn build(&self, workspace: &Workspace, is_for_tests: bool) -> Result<PathBuf> {
+        let (profile, folder) = if is_for_tests {
+            ("--profile=dev", "debug")
+        } else {
+            ("--release", "release")
+        };
         let mut cargo = binary::cargo();
-        cargo.args(["build", "--release", "--locked", "--package=git-sluice"]);
+        cargo.args(["build", profile, "--locked", "--package=git-sluice"]);
         cargo.args(["--bin=git-sluice", "--features", FEATURES]);
         cargo.args(["--target", &self.triple]);
         let remapped = remapped_paths()?;
@@ -146,7 +151,7 @@ impl Target {
             cargo.env(format!("CC_{triple}"), "musl-gcc");
         }
         process::run(&mut cargo)?;
-        let directory = workspace.target.join(&self.triple).join("release");
+        let directory = workspace.target.join(&self.triple).join(folder);
         Ok(directory.join("git-sluice"))
     }
 
