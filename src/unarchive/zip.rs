@@ -197,12 +197,6 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             && record.compression_method() == local.compression_method()
             && record.flags() == local.flags()
             && (sums == local_sums || has_descriptor);
-        let (mut has_other_name, mut has_half_field) = (false, false);
-        for mut fields in [record.extra_fields(), local.extra_fields()] {
-            has_other_name |= fields.any(|(id, _)| id == ExtraFieldId::INFO_ZIP_UNICODE_PATH);
-            // Some programs align contents by up to three bytes that are no field.
-            has_half_field |= fields.remaining_bytes().len() >= FIELD_HEADER;
-        }
         let descriptor = entry.reader().data_descriptor();
         let descriptor = descriptor.ok().flatten().map(|descriptor| {
             (
@@ -216,23 +210,34 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             self.visitor
                 .doubt(path.as_bytes(), "its two headers disagree")?;
         }
+        let (mut has_other_name, mut has_half_field) = (false, false);
+        for mut fields in [record.extra_fields(), local.extra_fields()] {
+            for (id, _) in fields.by_ref() {
+                has_other_name |= id == ExtraFieldId::INFO_ZIP_UNICODE_PATH;
+            }
+            // Some programs align contents by up to three bytes that are no field.
+            has_half_field |= fields.remaining_bytes().len() >= FIELD_HEADER;
+        }
         if has_other_name {
             self.visitor
                 .doubt(path.as_bytes(), "a field of its header states another name")?;
         }
-        let mut version = [0; 1];
-        let at = record.central_directory_offset() + VERSION_AT;
-        let bytes = self.archive.get_ref();
-        bytes.read_exact_at(&mut version, at).map_err(unreadable)?;
-        if version > VERSION_MAX {
-            self.visitor.doubt(
-                path.as_bytes(),
-                "it asks for a version of zip that there is not",
-            )?;
-        }
         if has_half_field {
             self.visitor
                 .doubt(path.as_bytes(), "a field of its header is cut")?;
+        }
+        self.check_version(record)
+    }
+
+    /// Looks for a version of zip that readers do not know. rawzip does not return it.
+    fn check_version(&mut self, record: &ZipFileHeaderRecord<'_>) -> Result<()> {
+        let mut version = [0];
+        let at = record.central_directory_offset() + VERSION_AT;
+        let read = self.archive.get_ref().read_exact_at(&mut version, at);
+        read.map_err(unreadable)?;
+        if version > VERSION_MAX {
+            let doubt = "it asks for a version of zip that there is not";
+            self.visitor.doubt(record.file_path().as_bytes(), doubt)?;
         }
         Ok(())
     }
