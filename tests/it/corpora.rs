@@ -5,7 +5,20 @@
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;
 
-use std::{fs, panic, path::Path};
+use std::{ffi::OsString, fs, panic, path::Path};
+
+/// A target that the list lacks would not be tested.
+#[test]
+fn the_list_has_all_targets() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
+    let files = fs::read_dir(folder).expect("our own");
+    let mut files: Vec<_> = files
+        .map(|file| file.expect("our own").file_name())
+        .collect();
+    files.sort();
+    let listed = targets::TARGETS.map(|(name, _)| OsString::from(format!("{name}.rs")));
+    assert_eq!(files, listed);
+}
 
 #[test]
 fn each_target_takes_each_input_of_its_corpus() {
