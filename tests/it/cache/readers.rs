@@ -17,7 +17,7 @@ use crate::support::{forge, rounds};
 /// More than what is written ahead and what pipes hold, in bytes.
 const LARGE: usize = 24 << 20;
 
-/// The producer's client never reads: the others have the whole archive.
+/// A client that never reads stops neither the process that writes the archive nor the other clients.
 #[test]
 fn a_client_that_hangs_holds_up_nobody() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
