@@ -135,7 +135,8 @@ fn test(program: &Path, words: &[String]) -> Result<()> {
     println!("tests of {}", program.display());
     refuse_idle_words(words)?;
     let mut cargo = tests_of_command();
-    cargo.args(["--package=xtask", "--test=skipped", "--"]);
+    cargo.args(["--package=xtask", "--test=skipped"]);
+    cargo.args(["--", "--include-ignored"]);
     process::run(cargo.args(words).env("GIT_SLUICE_BIN", program))
 }
 

@@ -8,7 +8,13 @@ use std::os::unix::process::parent_id;
 use std::path::Path;
 use std::{fs, io};
 
+/// What `cargo test` hands on to all tests, so that slow ones run as well.
+const ALL: &str = "--include-ignored";
+
 fn main() -> io::Result<()> {
+    if !std::env::args().any(|word| word == ALL) {
+        println!("\nslow tests were left out; 'cargo test -- {ALL}' runs them, too");
+    }
     let name = format!("skipped-{}", parent_id());
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let Ok(notes) = fs::read_to_string(&path) else {

@@ -166,6 +166,7 @@ fn assert_asked(repo: &Repo, directory: &str, args: &[&str], count: usize) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_bytes_are_the_same() {
     for repo in [loose(), packed(), indexed()] {
         assert_the_bytes_are_the_same(&repo);

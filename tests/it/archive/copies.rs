@@ -147,6 +147,7 @@ fn runner(cases: u32) -> TestRunner {
 }
 
 #[test]
+#[ignore = "slow"]
 fn random_trees_are_as_the_system_follows_their_links() {
     let repo = Repo::init();
     let check = |tree: Vec<Written>| {
@@ -167,6 +168,7 @@ fn random_trees_are_as_the_system_follows_their_links() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn random_deltas_lead_to_the_full_archive() {
     let repo = Repo::init();
     let check = |(old, new): (Vec<Written>, Vec<Written>)| {
@@ -362,6 +364,7 @@ fn access_rules_allow_both_paths() {
 
 /// Each level doubles what is below it.
 #[test]
+#[ignore = "slow"]
 fn a_bomb_is_refused_at_once() {
     let repo = Repo::init();
     let file = forge::blob(&repo, "x");

@@ -40,6 +40,7 @@ pub(crate) fn assert_all_options(format: &str, repo: &Repo, revisions: &[&str]) 
 
 /// Too large for every level to be tried.
 #[test]
+#[ignore = "slow"]
 fn big() {
     for format in FORMATS {
         Repo::from("big").assert_same_within(&["2"], &["8m"], [format, "-1", "HEAD"]);
@@ -78,6 +79,7 @@ fn levels() {
 
 /// Members that are streamed: descriptors in zip, nothing to be seen in gzip.
 #[test]
+#[ignore = "slow"]
 fn big_file_threshold() {
     for threshold in ["1", "512", "1k", "100k"] {
         let setting = format!("core.bigFileThreshold={threshold}");

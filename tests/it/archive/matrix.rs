@@ -78,6 +78,7 @@ fn same_mostly(revision: &str) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn line_ends() {
     same_everywhere("line-ends");
 }
@@ -96,11 +97,13 @@ fn encodings_that_fail() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn smudge_filters() {
     same_mostly("smudge");
 }
 
 #[test]
+#[ignore = "slow"]
 fn process_filters() {
     if installed("python3") {
         same_mostly("process");
@@ -109,6 +112,7 @@ fn process_filters() {
 
 /// The filter is told of the tree if there is no commit, and of the ref by its full name.
 #[test]
+#[ignore = "slow"]
 fn what_a_process_filter_is_told() {
     if !installed("python3") {
         return;
@@ -170,6 +174,7 @@ fn a_filter_process_that_dies() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn export_subst() {
     same_mostly("subst");
     same(&Repo::from("matrix"), "subst^{tree}");

@@ -43,6 +43,7 @@ fn many_entries() {
 
 /// The directory at the end of a zip file has a record for each entry: more than the budget holds.
 #[test]
+#[ignore = "slow"]
 fn zip_of_many_entries() {
     let repo = Repo::init();
     let blob = repo.git_with_input(["hash-object", "-w", "--stdin"], "x\n");
@@ -113,6 +114,7 @@ fn a_long_name_above_many_files() {
 
 /// The names of all directories above one file have 130 MB.
 #[test]
+#[ignore = "slow"]
 fn long_names_above_one_file() {
     let repo = deep(200, 6500);
     assert_fits(&repo, "HEAD");
@@ -203,6 +205,7 @@ fn a_large_delta_is_found_twice() {
 
 /// Trees of 2 MB at each of 50 depths, with entries in front of the next one and behind.
 #[test]
+#[ignore = "slow"]
 fn large_trees_at_every_depth() {
     let repo = Repo::init();
     let file = blob(&repo, "");
@@ -315,6 +318,7 @@ fn slow_reader() {
 
 /// 200 submodules, each of a repository whose trees, nearly 500 KB of them, are deltas of others.
 #[test]
+#[ignore = "slow"]
 fn many_submodules() {
     let inner = Repo::init();
     let unpacks_nothing = ["-c", "fastimport.unpackLimit=1"];

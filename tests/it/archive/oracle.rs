@@ -129,6 +129,7 @@ fn a_date_behind_an_odd_name() {
 
 /// Prefixes that push names over the limits, and into the pax path themselves.
 #[test]
+#[ignore = "slow"]
 fn long_prefixes() {
     let repo = Repo::from("names-long");
     for length in [1, 54, 99, 100, 154, 155, 156, 255, 256, 300] {
@@ -164,6 +165,7 @@ fn odd_prefixes() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn umask() {
     for umask in [
         "0", "0022", "022", "18", "user", "0x1ff", "027", "0777", "1k", "07777",
@@ -178,6 +180,7 @@ fn umask() {
 
 /// The user's configuration reaches into the bytes.
 #[test]
+#[ignore = "slow"]
 fn line_endings() {
     for setting in [
         "core.autocrlf=true",
@@ -204,6 +207,7 @@ fn line_endings() {
 
 /// Above the threshold nothing is converted, and everything is streamed.
 #[test]
+#[ignore = "slow"]
 fn big_file_threshold() {
     for threshold in ["1", "6", "7", "1k", "100k", "1g"] {
         let setting = format!("core.bigFileThreshold={threshold}");

@@ -164,6 +164,7 @@ proptest! {
     })]
 
     #[test]
+    #[ignore = "slow"]
     fn random_repositories(
         trees in vec(tree(), 1..4),
         storage in storage(),
@@ -184,6 +185,7 @@ proptest! {
 
     /// Parts of an archive, put together in any order, are the archive.
     #[test]
+    #[ignore = "slow"]
     fn random_ranges(
         tree in tree(),
         storage in storage(),

@@ -60,6 +60,7 @@ fn assert_parts(repo: &Repo, args: &[&str]) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn parts_of_fixtures() {
     for fixture in ["basic", "deltas", "big-delta", "sha256"] {
         assert_parts(&Repo::from(fixture), &["HEAD"]);
@@ -69,6 +70,7 @@ fn parts_of_fixtures() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn parts_with_options() {
     let repo = Repo::from("basic");
     let long = format!("--prefix={}/", "p".repeat(200));
@@ -172,6 +174,7 @@ fn the_condition_of_a_range() {
 
 /// A complete archive in the cache has parts, in any format; damage is made good where that is possible.
 #[test]
+#[ignore = "slow"]
 fn parts_from_the_cache() {
     let repo = Repo::copy("big-delta");
     for format in ["tar", "tar.gz", "zip"] {

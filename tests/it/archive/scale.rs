@@ -49,6 +49,7 @@ fn at_scale() -> Repo {
 }
 
 #[test]
+#[ignore = "slow"]
 fn hundreds_of_lines_over_thousands_of_files() {
     let repo = at_scale();
     let files = repo.git(["ls-tree", "-r", "--name-only", "HEAD"]);

@@ -62,6 +62,7 @@ fn assert_promised(repo: &Repo, zone: &str, umask: &str) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn bytes_stay_in_every_place() {
     if !installed("sha256sum") {
         return;

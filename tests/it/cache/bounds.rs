@@ -37,6 +37,7 @@ fn held(cache: &Cache) -> Option<u64> {
 
 /// The directory is watched while five hundred archives are made, more than it may hold.
 #[test]
+#[ignore = "slow"]
 fn the_cap_holds_at_every_moment() {
     const CAP: u64 = 4 << 20;
     let (cache, repo) = (Cache::new(), noisy(200 << 10));
@@ -146,6 +147,7 @@ fn archives_grow_old() {
 
 /// Whoever finds no turn in time says so; whoever finds the archive needs no turn.
 #[test]
+#[ignore = "slow"]
 fn turns() {
     let (cache, repo) = (Cache::new(), noisy(24 << 20));
     let mut producer = cache.start(&repo, "--cache-jobs=1 HEAD");

@@ -38,6 +38,7 @@ fn history(commits: usize) -> (Repo, Vec<String>) {
 
 /// Every pair of commits, in both orders, in both formats, and with options that change what a file is.
 #[test]
+#[ignore = "slow"]
 fn every_archive_after_every_other_has_its_bytes() {
     let (repo, ids) = history(8);
     for options in [
@@ -113,6 +114,7 @@ fn others_are_no_donors() {
 
 /// Damage of every kind, at five hundred places: a file is then decoded.
 #[test]
+#[ignore = "slow"]
 fn a_damaged_donor_never_damages_an_archive() {
     let (repo, ids) = history(2);
     for format in ["--format=zip", "--format=tar"] {

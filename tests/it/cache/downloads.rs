@@ -30,6 +30,7 @@ impl Cache {
 
 /// Whether the client leaves in the middle of the work, or when only the end is left to send.
 #[test]
+#[ignore = "slow"]
 fn an_archive_is_finished_without_its_client() {
     for (size, len) in [(LARGE, 1 << 20), (2 << 20, 1 << 20)] {
         let repo = noisy(size);
@@ -166,6 +167,7 @@ fn the_first_range_completes_the_archive() {
 
 /// Ranges follow the one production of an archive, even if its producer dies.
 #[test]
+#[ignore = "slow"]
 fn ranges_of_an_archive_in_the_making() {
     let repo = noisy(LARGE);
     let archive = repo.archive(["--format=tar.gz", "HEAD"]).success();
@@ -195,6 +197,7 @@ fn ranges_of_an_archive_in_the_making() {
 
 /// Twenty clients break off at twenty places, and go on at the same time.
 #[test]
+#[ignore = "slow"]
 fn twenty_clients_go_on() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     let args = "--cache-finish --format=zip HEAD";

@@ -19,6 +19,7 @@ const LARGE: usize = 24 << 20;
 
 /// A client that never reads stops neither the process that writes the archive nor the other clients.
 #[test]
+#[ignore = "slow"]
 fn a_client_that_hangs_holds_up_nobody() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     let expected = repo.archive(["HEAD"]).success();
@@ -80,6 +81,7 @@ fn a_leader_outlives_its_client() {
 
 /// Two hundred producers are killed at random moments, and half of the others leave: whoever stays has all bytes.
 #[test]
+#[ignore = "slow"]
 fn producers_that_are_killed() {
     let repo = noisy(6 << 20);
     let expected = repo.archive(["HEAD"]).success();

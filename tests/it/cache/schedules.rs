@@ -9,6 +9,7 @@ use crate::support::rounds;
 
 /// Every stream that ends well is git's, and none ends badly.
 #[test]
+#[ignore = "slow"]
 fn every_complete_stream_is_gits() {
     let repo = noisy(2 << 20);
     let expected = ["--prefix=a/", "--prefix=b/"]

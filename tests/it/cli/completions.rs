@@ -182,6 +182,7 @@ fn in_bash() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_zsh() {
     if installed("python3") && installed("zsh") {
         check(

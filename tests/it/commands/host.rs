@@ -123,6 +123,7 @@ fn whole_archives_and_their_heads() {
 
 /// Four slow clients of four archives leave no turn for a fifth one.
 #[test]
+#[ignore = "slow"]
 fn too_many_archives() {
     let repo = Repo::init();
     repo.write("noise", "noise ".repeat(3 << 20));
@@ -186,6 +187,7 @@ fn a_download_that_broke_goes_on() {
 
 /// curl goes on with a compressed archive of which only the start was sent, five times of five, and the bytes are git's.
 #[test]
+#[ignore = "slow"]
 fn a_compressed_download_that_broke_goes_on() {
     let Some(host) = Host::start(noisy(24 << 20)) else {
         return;
@@ -209,6 +211,7 @@ fn a_compressed_download_that_broke_goes_on() {
 
 /// Twenty clients lose one archive and go on with it at the same time.
 #[test]
+#[ignore = "slow"]
 fn twenty_downloads_go_on() {
     let Some(host) = Host::start(noisy(12 << 20)) else {
         return;
@@ -258,6 +261,7 @@ fn ranges_behind_the_end() {
 
 /// An archive that the cache cannot hold is sent as a whole, and so is one without a tag.
 #[test]
+#[ignore = "slow"]
 fn archives_without_ranges() {
     let repo = noisy(6 << 20);
     repo.git(["config", "sluice.cacheSize", "3m"]);

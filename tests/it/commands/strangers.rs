@@ -90,6 +90,7 @@ fn commands() -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn options_of_other_commands() {
     let repo = Repo::from("basic");
     for (option, owners) in OPTIONS {

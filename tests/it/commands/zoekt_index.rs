@@ -14,6 +14,7 @@ use crate::support::{Repo, installed, makes_all_rounds, skip};
 const PATIENCE: &str = "120";
 
 #[test]
+#[ignore = "slow"]
 fn the_example_for_zoekt() {
     if !["go", "gofmt", "timeout"].into_iter().all(installed) {
         return;

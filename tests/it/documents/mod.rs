@@ -89,6 +89,7 @@ fn leads_to(pages: &[Page], from: &str, link: &str) -> bool {
 
 /// Each page has a place of its own, in which its blocks run one after the other.
 #[test]
+#[ignore = "slow"]
 fn commands_run_as_pasted() {
     let pages = pages();
     let differing: Vec<_> = pages.iter().filter_map(differing).collect();

@@ -29,6 +29,7 @@ fn medley() -> Repo {
 }
 
 #[test]
+#[ignore = "slow"]
 fn threads_change_no_byte() {
     let repo = medley();
     for (format, level) in [
@@ -140,6 +141,7 @@ fn calls(repo: &Repo, words: &[&str]) -> String {
 
 /// The command of the configuration that means GNU gzip is not run, and its bytes stay.
 #[test]
+#[ignore = "slow"]
 fn a_command_that_means_gnu_gzip() {
     if !has_gzip() {
         return;

@@ -315,6 +315,7 @@ fn values_of_text() {
 
 /// Sets and ranges, with and without case. What git makes of them is its own.
 #[test]
+#[ignore = "slow"]
 fn sets_in_patterns() {
     let repo = Repo::init();
     let names = [

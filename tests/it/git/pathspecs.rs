@@ -140,6 +140,7 @@ const SELECTIONS: &str = "
 ";
 
 #[test]
+#[ignore = "slow"]
 fn selections() {
     let repo = Repo::from("basic");
     for line in SELECTIONS.lines().filter(|line| !line.is_empty()) {
@@ -196,6 +197,7 @@ fn variables_and_options_of_git() {
 
 /// Names taken literally from the tree, all at once, some twice, in an odd order.
 #[test]
+#[ignore = "slow"]
 fn all_by_name() {
     for fixture in ["basic", "wide"] {
         let repo = Repo::from(fixture);

@@ -171,6 +171,7 @@ fn directory_that_may_not_be_written_to() {
 
 /// Whenever a signal comes, there is all of the file or nothing.
 #[test]
+#[ignore = "slow"]
 fn signals_leave_no_file() {
     let repo = Repo::copy("big");
     let whole = repo.archive(["HEAD"]).success().len() as u64;

@@ -34,6 +34,7 @@ const LONG: Duration = Duration::from_millis(1100);
 /// On a pipe there is nothing to see unless it is asked for, and it is never mixed up with the
 /// archive.
 #[test]
+#[ignore = "slow"]
 fn archives() {
     let repo = Repo::from("big");
     let expected = repo.archive(["HEAD"]).success();
@@ -72,6 +73,7 @@ fn assert_done(shown: &str) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn archives_that_are_applied() {
     let repo = Repo::copy("big");
     let slowly = |options: &str| {
@@ -101,6 +103,7 @@ fn on_a_terminal(repo: &Repo, script: &str) -> Option<Output> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn terminals() {
     let repo = Repo::copy("big");
     let command = "git-sluice HEAD | { sleep 1.2; cat >/dev/null; }";
@@ -164,6 +167,7 @@ fn tree(top: &Repo) -> TargetDirectory {
 }
 
 #[test]
+#[ignore = "slow"]
 fn files_show_how_much_is_left() {
     let archive = Repo::from("big").sluice(["HEAD"]).success();
     let half = archive.len() / 2;
@@ -284,6 +288,7 @@ impl ArchiveMaker for Archives {
 }
 
 #[test]
+#[ignore = "slow"]
 fn uploads_and_downloads() {
     let (repo, top) = (Repo::from("basic"), Repo::scratch());
     let place = ChannelAddress {

@@ -26,6 +26,7 @@ const NOT_NAMES: &str = "
 ";
 
 #[test]
+#[ignore = "slow"]
 fn names() {
     let repo = Repo::from("revisions");
     for name in NAMES.split_whitespace() {
@@ -370,6 +371,7 @@ fn names_without_git() {
 
 /// Beginnings of ids, as short as git accepts them, also if several objects have them.
 #[test]
+#[ignore = "slow"]
 fn beginnings_of_ids() {
     let repo = Repo::init();
     let blobs: Vec<String> = (0..600)

@@ -86,6 +86,7 @@ fn run_binary(binary: &Path, filters: &[String]) -> Result<Vec<Test>> {
     let mut command = Command::new(binary);
     command
         .args(["-Zunstable-options", "--report-time", "--format=json"])
+        .arg("--include-ignored")
         .args(filters)
         .env("RUSTC_BOOTSTRAP", "1")
         .stdout(Stdio::piped());

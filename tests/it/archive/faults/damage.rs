@@ -61,6 +61,7 @@ fn assert_flips_are_noticed(
 }
 
 #[test]
+#[ignore = "slow"]
 fn flipped_bits_in_a_pack() {
     for (fixture, revision) in [
         ("deltas", "HEAD~55"),
@@ -173,6 +174,7 @@ fn a_multi_pack_index_that_says_nothing_right() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn flipped_bits_in_loose_objects() {
     let repo = Repo::copy("basic");
     for object in [
@@ -483,6 +485,7 @@ const SMALL_AND_LARGE: [usize; 2] = [20_000, 2_200_000];
 
 /// Two packs, each with damage of its own.
 #[test]
+#[ignore = "slow"]
 fn two_damaged_packs() {
     for versions in SMALL_AND_LARGE.map(|size| Versions::new(size, 2)) {
         for (number, first) in choices().enumerate() {
@@ -510,6 +513,7 @@ fn a_whole_file_in_a_second_pack_is_enough() {
 
 /// A damaged pack, and some of what is in it loose.
 #[test]
+#[ignore = "slow"]
 fn a_damaged_pack_and_loose_files() {
     for versions in SMALL_AND_LARGE.map(|size| Versions::new(size, 2)) {
         for (number, damaged) in choices().enumerate() {
@@ -543,6 +547,7 @@ fn a_tree_that_claims_too_much_has_a_copy() {
 
 /// 300 loose files, of which one is gone: the first, one in the middle, the last.
 #[test]
+#[ignore = "slow"]
 fn missing_object_anywhere() {
     let repo = Repo::init();
     for number in 100..400 {
@@ -583,6 +588,7 @@ fn missing_object_anywhere() {
 
 /// A file of megabytes that ends early: at once, soon, late. What comes before it is on its way.
 #[test]
+#[ignore = "slow"]
 fn damage_in_a_large_file() {
     for damaged in ["dense", "zeros"] {
         let repo = Repo::copy("big-loose");
@@ -599,6 +605,7 @@ fn damage_in_a_large_file() {
 
 /// The same for a file that is a delta, of which nothing can be written before it fails.
 #[test]
+#[ignore = "slow"]
 fn damage_in_a_large_delta() {
     let repo = Repo::copy("big-delta");
     let pack = packed(&repo, "pack").remove(0);

@@ -195,6 +195,7 @@ fn commands_have_all_standard_streams() {
 
 /// Whatever is written early must not change before it is read late.
 #[test]
+#[ignore = "slow"]
 fn slow_reader() {
     for (fixture, revision) in [
         ("wide", "HEAD"),

@@ -51,6 +51,7 @@ fn cut(path: &Path) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_pack_that_is_cut_while_it_is_read() {
     for files in [&[150_000; 50][..], &[7_500_000]] {
         let repo = packed(files);
@@ -74,6 +75,7 @@ fn a_pack_that_is_cut_while_it_is_read() {
 
 /// The packs of a repository that stays open are mapped from the first request on.
 #[test]
+#[ignore = "slow"]
 fn a_batch_outlives_its_packs() {
     let (repo, other) = (packed(&[150_000; 20]), packed(&[100; 2]));
     let pack = pack(&repo);

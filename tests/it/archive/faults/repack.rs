@@ -35,6 +35,7 @@ fn assert_survives(change: impl Fn(&Repo)) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn into_one_pack() {
     assert_survives(|repo| {
         repo.git(["repack", "-adfq", "--depth=5"]);
@@ -42,6 +43,7 @@ fn into_one_pack() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn gc() {
     assert_survives(|repo| {
         repo.git(["gc", "-q", "--prune=now"]);
@@ -50,6 +52,7 @@ fn gc() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn into_loose_objects() {
     assert_survives(|repo| {
         let packs = repo.path().join(".git/objects/pack");

@@ -22,6 +22,7 @@ fn has_full_text_search(place: &Repo) -> bool {
 
 /// After each push, the index answers like a new one, and has read only what changed.
 #[test]
+#[ignore = "slow"]
 fn a_full_text_index_follows() {
     let place = Repo::scratch();
     if !installed("python3") {

@@ -372,6 +372,7 @@ fn requests_overlap() {
 
 /// Many requests ahead of their answers, small and large, in little memory.
 #[test]
+#[ignore = "slow"]
 fn many_requests_at_once() {
     let repo = Repo::copy("basic");
     let mut batch = Batch::start_with(&repo, &["--jobs=3", "--memory=1m"]);

@@ -66,6 +66,7 @@ const CHANGES: [(&str, Change); 12] = [
 
 /// Every request sees the repository as it is then, whether the repository stays open or was opened just now.
 #[test]
+#[ignore = "slow"]
 fn changes_are_seen() {
     let place = Repo::scratch();
     let mut batch = Batch::start(&place);
@@ -91,6 +92,7 @@ fn changes_are_seen() {
 
 /// What appears where something was looked for and not found, and replacements in unusual places.
 #[test]
+#[ignore = "slow"]
 fn what_was_not_there_is_looked_for_again() {
     let place = Repo::scratch();
     let replace_base = Repo::copy("basic").env("GIT_REPLACE_REF_BASE", "refs/other/");
@@ -145,6 +147,7 @@ const OLD_ENOUGH: Duration = Duration::from_millis(2100);
 
 /// A repository stays open once it was opened twice without a change in between, until others take its room.
 #[test]
+#[ignore = "slow"]
 fn repositories_stay_open() {
     let repos = [Repo::copy("basic"), Repo::copy("basic")];
     thread::sleep(OLD_ENOUGH);
@@ -174,6 +177,7 @@ fn repositories_stay_open() {
 /// Each request checks the owner of its repository. A repository that stays open is refused once it belongs to somebody
 /// else.
 #[test]
+#[ignore = "slow"]
 fn owners_are_looked_at() {
     if !rustix::process::geteuid().is_root() {
         return skip("only root can give a repository to somebody else");

@@ -179,6 +179,7 @@ fn sizes_that_lie() {
 
 /// A few bytes that stand for many cost no memory, and no more time than their zeros take.
 #[test]
+#[ignore = "slow"]
 fn bombs() {
     let (repo, a) = small();
     let mut hole = tar::Header::new_gnu();
@@ -337,6 +338,7 @@ fn records_of_a_zip_disagree() {
 
 /// A zip whose entries are all the same bytes is refused before they are decompressed again and again.
 #[test]
+#[ignore = "slow"]
 fn entries_of_a_zip_share_bytes() {
     let repo = Repo::init();
     let _ = repo

@@ -184,6 +184,7 @@ fn each(count: u64, check: impl Fn(u64) + Sync) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn mutations_of_a_tar_are_found() {
     let repo = project();
     let tar = repo.archive_of("--format=tar --prefix=p/ v1");
@@ -231,6 +232,7 @@ fn zip_listings(repo: &Repo, zips: &[Vec<u8>]) -> Vec<String> {
 
 /// All bits of a zip count for `--bytes`, the headers that most readers ignore included.
 #[test]
+#[ignore = "slow"]
 fn mutations_of_a_zip_are_found() {
     let repo = project();
     let zip = repo.archive_of("--format=zip --prefix=p/ v1");

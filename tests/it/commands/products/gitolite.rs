@@ -6,6 +6,7 @@ use super::{Served, ssh};
 use crate::support::installed;
 
 #[test]
+#[ignore = "slow"]
 fn gitolite_serves_archives() {
     let Some(served) = Served::new() else { return };
     if !installed("gitolite") {

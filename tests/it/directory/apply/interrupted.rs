@@ -97,6 +97,7 @@ fn killed_at_every_system_call() {
 
 /// What the first run has written is not taken for the user's.
 #[test]
+#[ignore = "slow"]
 fn killed_at_every_system_call_with_a_list() {
     let archive = |ids: [&str; 2], trees: [&Tree; 2]| delta_with(FILTERS, ids, trees);
     killed_at_every_call_in(laid_down, archive);

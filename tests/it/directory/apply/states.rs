@@ -257,6 +257,7 @@ fn archives_of_other_programs() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn one_at_a_time() {
     let (base, _, archive) = small();
     let [from, to] = &ids();

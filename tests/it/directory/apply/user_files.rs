@@ -111,6 +111,7 @@ fn archives() -> [Vec<u8>; 4] {
 }
 
 #[test]
+#[ignore = "slow"]
 fn files_in_the_way() {
     let [from, to] = &ids();
     for archive in archives() {

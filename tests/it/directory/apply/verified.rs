@@ -596,6 +596,7 @@ fn many_files_of_all_lengths() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn any_number_of_threads() {
     let [from, _] = &ids();
     let holds = files_of_all_lengths();

@@ -6,6 +6,7 @@ use super::Fleet;
 
 /// A machine at each commit, one ten commits behind, and new ones.
 #[test]
+#[ignore = "slow"]
 fn thirty_commits_of_five_thousand_files() {
     let fleet = Fleet::new();
     let make =

@@ -152,6 +152,7 @@ fn assert_tells_of_the_archive(repo: &Repo, revision: &str, options: &[&str]) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_manifest_tells_of_the_archive() {
     if !installed("python3") {
         return;

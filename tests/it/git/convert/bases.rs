@@ -64,6 +64,7 @@ fn packed() {
 
 /// The files are in a pack of their own too, which may be looked into first.
 #[test]
+#[ignore = "slow"]
 fn several_packs() {
     let repo = repo(&NAMES, 50_000, 12_000);
     repack(&repo, &NAMES);
@@ -79,6 +80,7 @@ fn several_packs() {
 
 /// A server has the memory that it has by default.
 #[test]
+#[ignore = "slow"]
 fn served() {
     let names = ["eol", "filter"];
     let repo = repo(&names, 2_500_000, 130_000);

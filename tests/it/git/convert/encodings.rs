@@ -7,6 +7,7 @@ use crate::support::{is_static, skip};
 const STATEFUL: [&str; 2] = ["UTF-7", "ISO-2022-JP"];
 
 #[test]
+#[ignore = "slow"]
 fn encodings() {
     let text = "a\u{e4}\u{65e5}\n";
     for encoding in [

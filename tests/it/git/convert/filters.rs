@@ -17,6 +17,7 @@ const FILTERED: [(&str, &[u8]); 4] = [
 const ATTRIBUTES: &str = "a filter=f\nit* filter=f\n";
 
 #[test]
+#[ignore = "slow"]
 fn smudge_commands() {
     let repo = repo(ATTRIBUTES, &FILTERED);
     for command in [
@@ -215,6 +216,7 @@ fn repo_with_process(files: &[(&str, &[u8])]) -> Option<Repo> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn filter_processes() {
     let large = b"0123456789abcde\n".repeat(1 << 15);
     let files: [(&str, &[u8]); 9] = [
@@ -237,6 +239,7 @@ fn filter_processes() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn refs_told_to_filter_processes() {
     let Some(repo) = repo_with_process(&[("a", b"one\n"), ("sub/a", b"two\n")]) else {
         return;

@@ -420,6 +420,7 @@ fn formats_that_look_back() {
 /// A commit in another encoding has all of the file converted to it, as soon as text from the commit
 /// is put in.
 #[test]
+#[ignore = "slow"]
 fn commits_in_another_encoding() {
     let files: Vec<(String, String)> = [
         "%s",

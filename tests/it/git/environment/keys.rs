@@ -202,16 +202,19 @@ fn has_to_be_equal(line: &[&str], key: &str) -> bool {
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_a_work_tree() {
     keys_decide_at(PLACES[0]);
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_a_sub_directory() {
     keys_decide_at(PLACES[1]);
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_a_bare_repository() {
     keys_decide_at(PLACES[2]);
 }

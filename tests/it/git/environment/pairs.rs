@@ -11,6 +11,7 @@ static WORLD: LazyLock<World> = LazyLock::new(World::create);
 
 proptest! {
     #[test]
+    #[ignore = "slow"]
     fn both_end_in_the_same_way(
         one in any::<Index>(),
         other in any::<Index>(),

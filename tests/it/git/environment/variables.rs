@@ -107,16 +107,19 @@ fn variables_decide_at(place: Place) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_a_work_tree() {
     variables_decide_at(PLACES[0]);
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_a_sub_directory() {
     variables_decide_at(PLACES[1]);
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_a_bare_repository() {
     variables_decide_at(PLACES[2]);
 }

@@ -14,6 +14,7 @@ use crate::support::{
 
 /// The bytes are those of a filter, in every format, at every number of threads and in little memory.
 #[test]
+#[ignore = "slow"]
 fn contents_come_from_the_store() {
     let lfs = Lfs::with_files();
     let filtered = lfs.filtered();

@@ -178,6 +178,7 @@ fn git_finds_the_commit() {
 /// Global headers of less than what readers take, and `apply` reads them all. So many files that only
 /// some of them are laid down: what is gone already is deleted.
 #[test]
+#[ignore = "slow"]
 fn very_many_deletions() {
     let path = |number: u32| format!("some-directory-{:03}/some-file-{number:06}", number / 500);
     let many = files((0..100_000).map(|number| (path(number), file(""))));

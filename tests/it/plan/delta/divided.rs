@@ -142,6 +142,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
+    #[ignore = "slow"]
     fn parts_of_a_walk_are_the_walk(first in edits(), then in edits(), options in options()) {
         let old = edited(Files::new(), first);
         let new = edited(old.clone(), then);
@@ -338,6 +339,7 @@ fn every_walk_of_some_size_is_divided() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn whatever_the_threads_the_bytes_are_the_same() {
     let repo = two_wide_trees();
     repo.assert_same_within(&["1", "2", "8"], &["1m", "128m"], ["new"]);

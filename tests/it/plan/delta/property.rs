@@ -136,6 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
+    #[ignore = "slow"]
     fn base_and_delta_make_the_target(
         first in edits(),
         then in edits(),

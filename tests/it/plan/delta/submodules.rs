@@ -138,6 +138,7 @@ fn history(dice: &mut Dice) -> History {
 }
 
 #[test]
+#[ignore = "slow"]
 fn pointers_that_move() {
     let mut dice = Dice(7);
     let history = history(&mut dice);
