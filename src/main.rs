@@ -1,12 +1,13 @@
 //! `git sluice`: parse, resolve, run, say what went wrong, exit.
 
+mod process;
 mod signals;
 mod terminal;
 
 use std::{
     ffi::OsString,
     fs::File,
-    io::{self, BufReader, IsTerminal, Seek, Write},
+    io::{self, BufReader, Write},
     os::fd::AsFd,
     panic::resume_unwind,
     path::PathBuf,
@@ -37,10 +38,8 @@ use git_sluice::{
     output::Destination,
     request,
 };
+use process::{Process, Stderr, standard_output};
 
-/// Pipes hold this much if the system allows: fewer turns between us and the reader.
-#[cfg(target_os = "linux")]
-const PIPE_BYTES: usize = 1 << 20;
 /// The blocks of musl's allocator come from the kernel one by one if they are large, and go back at once.
 #[cfg(target_env = "musl")]
 #[global_allocator]
@@ -259,69 +258,10 @@ fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliErr
     let context = Context {
         environment: &environment,
         access,
-        repository: &|| Repository::open(&environment),
-        remote: &|words| program::become_archive(&words),
-        output: &|| Ok(Destination::Direct(standard_output()?)),
-        bands: &|number| {
-            let refused = format!("cannot write to band:{number}: bands are for a batch");
-            Err(Error::fatal(refused))
-        },
+        surroundings: &Process(&environment),
         messages: &mut Stderr,
-        input: &|| Ok(Box::new(io::stdin())),
-        input_is_terminal: &|| io::stdin().is_terminal(),
-        input_len: &input_len,
         screen: terminal::screen(),
         max_memory: u64::MAX,
-        watch: &signals::remove_on_death,
     };
     commands::run(words, context)
-}
-
-/// The bytes of the standard input from where it stands, if it is a file.
-fn input_len() -> Option<u64> {
-    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
-    let metadata = input.metadata().ok()?;
-    let position = input.stream_position().ok()?;
-    metadata
-        .is_file()
-        .then(|| metadata.len().saturating_sub(position))
-}
-
-/// Standard output without the line buffer of `std`, which would copy everything once more.
-fn standard_output() -> Result<File> {
-    let stdout = io::stdout();
-    let owned = stdout
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|error| Error::write(&error))?;
-    let file = File::from(owned);
-    grow_pipe(&file);
-    Ok(file)
-}
-
-/// Makes a pipe hold [`PIPE_BYTES`]. Refused for what is no pipe, and beyond the user's limit: then it stays as it is.
-#[cfg(target_os = "linux")]
-fn grow_pipe(file: &File) {
-    let _ = rustix::pipe::fcntl_setpipe_size(file, PIPE_BYTES);
-}
-
-/// Other systems size pipes themselves.
-#[cfg(not(target_os = "linux"))]
-fn grow_pipe(_file: &File) {}
-
-/// Standard error. Like git, the program does not outlive a reader of it.
-struct Stderr;
-
-impl Write for Stderr {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        io::stderr().write(bytes).inspect_err(|error| {
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                signals::die(SIGPIPE);
-            }
-        })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     ffi::OsString,
-    io::{BufReader, Read, Write},
+    io::{BufReader, Write},
     os::unix::ffi::OsStringExt,
     path::Path,
     time::Duration,
@@ -12,6 +12,7 @@ use std::{
 use clap::FromArgMatches;
 use gix::bstr::{BStr, BString, ByteSlice};
 
+use super::Surroundings;
 use crate::{
     base::{
         error::{Error, Result},
@@ -27,10 +28,7 @@ use crate::{
         environment::Environment,
         repository::{Repository, config_without_repository, extra_file, promisor::FetchAccount},
     },
-    output::{
-        Destination, Unfinished,
-        report::{Bands, Terminal},
-    },
+    output::{Destination, report::Terminal},
     request::{self, Access, Inputs, Purpose, Request, format::Formats},
 };
 
@@ -40,28 +38,14 @@ pub struct Context<'a> {
     pub environment: &'a Environment,
     /// For whom an archive is made.
     pub access: Access,
-    /// Opens the repository of the environment. The outer error ends the command before any other check.
-    pub repository: &'a dyn Fn() -> Result<Result<Repository>>,
-    /// Continues as `git archive` with these words, for an archive of another machine. Returns only if that fails.
-    pub remote: &'a dyn Fn(Vec<OsString>) -> Error,
-    /// Opens the destination of the command's output, unless the words name a file.
-    pub output: &'a dyn Fn() -> Result<Destination>,
-    /// Opens streams in addition to that of the archive.
-    pub bands: Bands<'a>,
+    /// Streams, the repository, and care for unfinished files.
+    pub surroundings: &'a dyn Surroundings,
     /// Takes messages to the user.
     pub messages: &'a mut (dyn Write + Send + 'static),
-    /// Opens the standard input.
-    pub input: &'a dyn Fn() -> Result<Box<dyn Read + Send>>,
-    /// The bytes of the standard input from where it stands, if it is a file.
-    pub input_len: &'a dyn Fn() -> Option<u64>,
-    /// Tells whether the standard input is a terminal.
-    pub input_is_terminal: &'a dyn Fn() -> bool,
     /// The place that messages go to. On a terminal, progress is shown unless the words say otherwise.
     pub screen: Terminal,
     /// The most memory that the words may ask for, in bytes.
     pub max_memory: u64,
-    /// Has a file removed if a signal ends the process.
-    pub watch: &'a dyn Fn(Unfinished) -> Result<()>,
 }
 
 impl<'a> Context<'a> {
@@ -78,7 +62,7 @@ impl<'a> Context<'a> {
 
     /// Writes a text as the output of the command.
     pub(super) fn write_text(&self, text: &str) -> Result<()> {
-        let mut destination = (self.output)()?;
+        let mut destination = self.surroundings.output()?;
         let written = destination.write_all(text.as_bytes());
         written.map_err(|error| Error::write(&error))?;
         destination.complete()
@@ -86,7 +70,7 @@ impl<'a> Context<'a> {
 
     /// The repository and its surroundings.
     pub(super) fn open(&self) -> Result<Opened<'a>> {
-        let repository = (self.repository)()?;
+        let repository = self.surroundings.repository()?;
         let formats = match &repository {
             Ok(repository) => self.formats(&repository.config, &repository.directory),
             Err(_) => {
@@ -200,7 +184,7 @@ impl<'a> Context<'a> {
         }
         let nul = content.pathspec_file_nul;
         let pathspecs = if file == "-" {
-            pathspecs_from(BufReader::new((self.input)()?), nul)?
+            pathspecs_from(BufReader::new(self.surroundings.input()?), nul)?
         } else {
             pathspecs_from(self.directory().file(file).open()?, nul)?
         };
@@ -216,7 +200,7 @@ impl<'a> Context<'a> {
         args: impl FnOnce(&T, Vec<Extra>) -> Args,
     ) -> Result<(T, Question<'a>), CliError> {
         let opened = self.open()?;
-        let destination = (self.output)()?;
+        let destination = self.surroundings.output()?;
         let (options, extras) = words.parse(|word| self.extras(word, &opened.repository))?;
         let mut args = args(&options, extras);
         let opened = self.adjust(&mut args, opened)?;

@@ -7,10 +7,10 @@
 mod command_line;
 mod failure;
 mod outputs;
+mod surroundings;
 
 use std::{
     ffi::OsString,
-    io::Read,
     os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -35,6 +35,7 @@ use crate::{
 pub use command_line::CommandLine;
 pub use failure::Failure;
 pub use outputs::Outputs;
+use surroundings::OfRequest;
 
 /// Repositories that stay open by default.
 const REPOSITORIES: usize = 100;
@@ -113,24 +114,18 @@ impl Session {
         let context = Context {
             environment: &environment,
             access: Caller::Local,
-            repository: &|| self.repositories.open(&environment),
-            remote: &|_| Error::usage("option '--remote' cannot be used in a request"),
-            output: &|| Ok(outputs.open_archive()),
-            bands: &|number| outputs.open_band(number),
+            surroundings: &OfRequest {
+                repositories: &self.repositories,
+                environment: &environment,
+                outputs,
+                watch: self.watch,
+            },
             messages: &mut **messages,
-            input: &no_input,
-            input_is_terminal: &|| false,
-            input_len: &|| None,
             screen: Terminal::NONE,
             max_memory: self.max_memory,
-            watch: &self.watch,
         };
         commands::run(RawArgs::new(tables, line.words), context)
     }
-}
-
-fn no_input() -> Result<Box<dyn Read + Send>> {
-    Err(Error::fatal("a request has no standard input"))
 }
 
 /// The path of `directory` for a process that cannot change to it, since its threads share the current directory.
