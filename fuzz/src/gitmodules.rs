@@ -4,7 +4,7 @@
 //! The input is the file, and behind a NUL the path of a submodule.
 
 use git_sluice::git::repository::gitmodules::Gitmodules;
-use gix::{ObjectId, hash::Kind};
+use gix_hash::{Kind, ObjectId};
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

@@ -7,7 +7,7 @@ use std::{cell::RefCell, fs};
 
 use super::{Objects, id_of};
 use git_sluice::git::odb::ObjectLocation;
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 const ID_LEN: usize = 20;
 const MULTI: &str = "multi-pack-index";

@@ -28,7 +28,7 @@ use std::{
 
 use flate2::{Compression, write::ZlibEncoder};
 use git_sluice::git::odb::{Config, Odb, Replacements};
-use gix::{ObjectId, hash::Kind};
+use gix_hash::{Kind, ObjectId};
 use tempfile::TempDir;
 
 /// A fuzz target: its name, and what it does with an input.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{
     donor::{Donation, Donor},

@@ -10,7 +10,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use gix::{ObjectId, bstr::ByteSlice, hash::oid};
+use bstr::ByteSlice;
+use gix_hash::{ObjectId, oid};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -207,7 +208,7 @@ pub(super) fn split(notes: &[u8]) -> (&[u8], &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use gix::{ObjectId, hash::Kind};
+    use gix_hash::{Kind, ObjectId};
 
     use super::{Donation, DonorIndex, join, split};
     use crate::format::StoredBody;

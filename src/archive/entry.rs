@@ -3,7 +3,7 @@
 //! The plan decides about the entry as far as possible without its content, and this module decides the
 //! rest. An abandoned attempt leaves nothing in the piece.
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{
     archiver::{Archiver, Piece, Scratch},

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{
     archiver::{Archiver, Mark, Piece, Scratch},

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use gix::{ObjectId, bstr::BString};
+use bstr::BString;
+use gix_hash::ObjectId;
 
 use crate::{
     git::{convert::Converter, objects::Failure, odb},

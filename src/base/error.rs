@@ -9,7 +9,7 @@ mod glibc;
 
 use std::fmt;
 
-use gix::bstr::{BStr, BString};
+use bstr::{BStr, BString};
 
 /// The longest line that git writes, without its end.
 const MAX_LINE: usize = 4095;

@@ -4,10 +4,8 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use gix::{
-    bstr::{BString, ByteSlice},
-    quote::ansi_c,
-};
+use bstr::{BString, ByteSlice};
+use gix_quote::ansi_c;
 
 use crate::base::error::{Error, Result, format_bytes};
 

@@ -6,8 +6,8 @@ use std::{
     path::PathBuf,
 };
 
+use bstr::{BString, ByteSlice};
 use clap::{Arg, Command, ValueEnum, builder::TypedValueParser, error::ErrorKind};
-use gix::bstr::{BString, ByteSlice};
 
 use super::amount::size;
 

@@ -9,7 +9,6 @@ use clap::{
     Arg, Command, FromArgMatches,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use gix::bstr;
 
 use super::{
     candidates::{self, Candidates},

@@ -4,10 +4,8 @@
 
 use std::io::Read;
 
-use gix::{
-    bstr::{BString, ByteSlice},
-    quote::ansi_c,
-};
+use bstr::{BString, ByteSlice};
+use gix_quote::ansi_c;
 
 use crate::base::error::{Error, Result, strerror};
 

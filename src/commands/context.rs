@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use bstr::{BStr, BString, ByteSlice};
 use clap::FromArgMatches;
-use gix::bstr::{BStr, BString, ByteSlice};
 
 use super::Surroundings;
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{Context, context::Opened};
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{
     Context,

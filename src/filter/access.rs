@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{
     glob::{Glob, GlobError},

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use super::rule::Rule;
 use crate::git::pattern::{Matcher, Pattern};

@@ -18,7 +18,7 @@
 //! Globs that have text on both sides of a wildcard become one regular expression each or one large set of
 //! them; cut down to their longer end, which needs none, they still take 153, 380 and 11,076.
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 use rustc_hash::FxHashMap;
 
 use super::{

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::doublestar::Doublestar;
 

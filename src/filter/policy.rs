@@ -1,6 +1,6 @@
 //! The policy for entries that are large, binary, missing, links or submodules.
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{
     disposition::{Disposition, OmissionReason, PlaceholderContent},

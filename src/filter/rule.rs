@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gix::bstr::BString;
+use bstr::BString;
 
 use crate::base::error::{format_bytes, printable_path};
 

@@ -11,7 +11,7 @@ use std::{
 
 use super::program::GitLocation;
 use crate::base::error::format_bytes;
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use rustix::{io::Errno, process::Signal};
 
 const SHELL: &str = "/bin/sh";

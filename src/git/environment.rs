@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::{
     config::{

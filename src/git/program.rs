@@ -1,4 +1,4 @@
-//! Asks the installed git where gix cannot continue, so that no repository is unsupported and every message
+//! Asks the installed git where this program cannot continue, so that no repository is unsupported and every message
 //! is git's.
 //!
 //! Each call is one process that ends before the function returns. git's failures are passed on in git's
@@ -28,10 +28,8 @@ use std::{
     thread,
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use twox_hash::XxHash3_128;
 
@@ -384,7 +382,7 @@ pub fn refusal(output: &Output) -> Option<Error> {
 
 /// Whether git-archive(1) accepts the configuration of the repository at `location`. An archive of the empty tree, which every
 /// repository has, reads all that other archives read. `None` if git cannot be started.
-pub fn check_config(location: &GitLocation, hash: gix::hash::Kind) -> Option<Result<()>> {
+pub fn check_config(location: &GitLocation, hash: gix_hash::Kind) -> Option<Result<()>> {
     let empty = ObjectId::empty_tree(hash).to_string();
     let output = ask(location, &["archive", &empty].map(OsStr::new))?;
     let unsaid = || Error::fatal("cannot read the configuration");

@@ -10,7 +10,7 @@ use std::{
     process::Child,
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::{Error, Result, format_bytes, strerror},

@@ -18,7 +18,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use gix::bstr::BStr;
+use bstr::BStr;
 
 use crate::{
     base::{

@@ -13,10 +13,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use gix::{
-    ObjectId,
-    objs::{TreeRefIter, tree::EntryRef},
-};
+use gix_hash::ObjectId;
+use gix_object::{TreeRefIter, tree::EntryRef};
 
 use super::locate::KnownBlobs;
 use crate::{

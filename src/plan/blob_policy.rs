@@ -4,7 +4,7 @@
 //! an omitted file keep their entries. Where empty directories must not show, and where two trees are
 //! compared, the walk itself decides by sizes.
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{
     entry::{Blob, Entry},

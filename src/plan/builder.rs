@@ -1,6 +1,6 @@
 //! Gathers entries into windows. The blobs are located later.
 
-use gix::{ObjectId, hash::Kind as HashKind};
+use gix_hash::{Kind as HashKind, ObjectId};
 
 use super::{
     entry::{self, Blob, ChangeRecord, Entry},

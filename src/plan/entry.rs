@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use crate::{
     filter::Disposition,

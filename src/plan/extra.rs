@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use gix::{ObjectId, bstr::BString, hash::Kind as HashKind};
+use bstr::BString;
+use gix_hash::{Kind as HashKind, ObjectId};
 
 use crate::format::MemberKind;
 

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gix::{ObjectId, hash::oid};
+use gix_hash::{ObjectId, oid};
 
 use super::{
     LOOSE_RATIO, RELEASE_BYTES,

@@ -1,6 +1,6 @@
 //! Maps paths in a tree to names in the archive, and names to paths.
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use crate::git::tree::Mode;
 

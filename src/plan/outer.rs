@@ -3,7 +3,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use gix::{ObjectId, bstr::BString};
+use bstr::BString;
+use gix_hash::ObjectId;
 
 use super::{
     builder::{Item, WindowBuilder},

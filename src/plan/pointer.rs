@@ -1,7 +1,7 @@
 //! Reads the pointers of Git LFS files: the one kind of blob that the plan reads, since a pointer tells the size of the
 //! content.
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::Entry;
 use crate::{

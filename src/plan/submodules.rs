@@ -1,6 +1,7 @@
 //! Finds the submodules that a view reaches in a tree.
 
-use gix::{ObjectId, bstr::BString};
+use bstr::BString;
+use gix_hash::ObjectId;
 
 use super::view::{DirectoryVerdict, View};
 use crate::{

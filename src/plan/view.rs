@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{entry, naming::Naming, pointer::pointer, select::Selection};
 use crate::{

@@ -3,7 +3,7 @@
 //! A directory's entry is written just before the first selected entry below, so a directory without selected
 //! entries never appears. The walk reads a directory's attribute file, if there is one, on entering.
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{
     builder::{Item, WindowBuilder},

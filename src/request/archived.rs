@@ -1,6 +1,6 @@
 //! A repository of an archive: the one that was asked for, or that of a submodule whose contents are archived.
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::Result,

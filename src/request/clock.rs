@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use crate::base::{
     error::{Error, Result, format_bytes},

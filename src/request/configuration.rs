@@ -2,7 +2,7 @@
 
 use std::{os::unix::ffi::OsStrExt, path::PathBuf, time::Duration};
 
-use gix::bstr::{BStr, ByteSlice};
+use bstr::{BStr, ByteSlice};
 
 use crate::{
     base::error::{Error, Result, format_bytes},

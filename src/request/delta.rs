@@ -2,7 +2,8 @@
 
 use std::{io::Write, sync::Arc};
 
-use gix::{ObjectId, bstr::BStr};
+use bstr::BStr;
+use gix_hash::ObjectId;
 
 use super::archived::ArchivedRepository;
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use crate::{
     base::working_directory::WorkingDirectory,

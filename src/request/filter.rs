@@ -8,11 +8,9 @@ use std::{
     sync::Arc,
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-    objs::Kind as ObjectKind,
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use gix_object::Kind as ObjectKind;
 
 use super::{
     Budget,

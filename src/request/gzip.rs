@@ -2,7 +2,7 @@
 //!
 //! A command of the configuration that means GNU gzip is not run. git-sluice writes the same bytes itself, on all threads.
 
-use gix::bstr::{BStr, ByteSlice};
+use bstr::{BStr, ByteSlice};
 
 use super::{configuration::Config, format::Format};
 use sluice_deflate::{Dialect, Level};

@@ -5,10 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::{
     Access, Budget,

@@ -9,10 +9,8 @@ use std::{
     path::Path, sync::Arc,
 };
 
-use gix::{
-    bstr::ByteSlice,
-    hash::{Hasher, Kind, hasher, oid},
-};
+use bstr::ByteSlice;
+use gix_hash::{Hasher, Kind, hasher, oid};
 
 use super::{
     Content,

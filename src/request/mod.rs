@@ -41,7 +41,8 @@ pub use sharing::settings as cache_settings;
 
 use std::{io::Write, sync::Arc};
 
-use gix::{ObjectId, bstr::BString};
+use bstr::BString;
+use gix_hash::ObjectId;
 
 use crate::{
     base::{error::format_bytes, io::print_line},

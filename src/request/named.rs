@@ -2,10 +2,8 @@
 
 use std::{io::Write, os::unix::ffi::OsStrExt};
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, ByteSlice},
-};
+use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::{
     Access, clock, filter,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use gix::bstr::BStr;
+use bstr::BStr;
 
 use super::{
     Budget, Request,

@@ -2,7 +2,8 @@
 
 use std::{cell::RefCell, io::Write, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
-use gix::{ObjectId, bstr::ByteSlice};
+use bstr::ByteSlice;
+use gix_hash::ObjectId;
 
 use super::{
     Budget, Content, Request, Run, clock, delta,

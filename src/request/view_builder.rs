@@ -3,10 +3,8 @@
 
 use std::{cell::RefCell, io::Write, os::unix::ffi::OsStrExt, sync::Arc};
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::{
     Budget,

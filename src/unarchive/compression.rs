@@ -11,10 +11,7 @@ use std::{
 };
 
 use flate2::bufread::MultiGzDecoder;
-use gix::{
-    ObjectId,
-    hash::{Hasher, Kind, hasher},
-};
+use gix_hash::{Hasher, Kind, ObjectId, hasher};
 
 use super::{
     damage::{damaged, unreadable},

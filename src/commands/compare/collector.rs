@@ -9,10 +9,7 @@ use std::{
 };
 
 use crossbeam_channel::Receiver;
-use gix::{
-    ObjectId,
-    hash::{Hasher, Kind as HashKind, hasher},
-};
+use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
 
 use super::{
     form::TarForm,

@@ -7,10 +7,8 @@ use std::{
     ops::AddAssign,
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::{prefix, table::Table};
 use crate::{

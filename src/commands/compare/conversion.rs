@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use gix::hash::Kind as HashKind;
+use gix_hash::Kind as HashKind;
 
 use super::{
     classes::{is_undecided, with_mode},

@@ -1,9 +1,6 @@
 //! The form of a tar: all that is not a content, as a digest and as facts that words can tell. Knows no repository.
 
-use gix::{
-    ObjectId,
-    hash::{Hasher, Kind as HashKind, hasher},
-};
+use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
 use tar::Header;
 
 use crate::unarchive::{Item, Kind};

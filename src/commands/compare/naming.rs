@@ -5,11 +5,8 @@
 
 use std::io::{self, Write};
 
-use gix::{
-    ObjectId,
-    bstr::ByteSlice,
-    hash::{Hasher, Kind as HashKind, hasher},
-};
+use bstr::ByteSlice;
+use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
 use sluice_deflate::{Dialect, Level};
 
 use super::{classes::FirstWalk, collector::Contents};

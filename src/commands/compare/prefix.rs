@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::table::Table;
 use crate::{

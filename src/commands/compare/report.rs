@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, io::Write, os::unix::ffi::OsStrExt};
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use crate::{
     base::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gix::{ObjectId, hash::Kind as HashKind, oid};
+use gix_hash::{Kind as HashKind, ObjectId, oid};
 
 use crate::{
     base::{
@@ -258,7 +258,7 @@ pub(super) fn clean(path: &[u8]) -> Vec<u8> {
 mod tests {
     use super::{Class, Table, clean};
     use crate::unarchive::{Item, Kind};
-    use gix::hash::Kind as HashKind;
+    use gix_hash::Kind as HashKind;
 
     fn item(kind: Kind, link: &'static [u8]) -> Item<'static> {
         Item {

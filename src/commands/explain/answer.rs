@@ -1,6 +1,6 @@
 //! What is said about a path, for people and for programs.
 
-use gix::bstr::BString;
+use bstr::BString;
 
 use super::rules::Verdict;
 use crate::{

@@ -1,7 +1,7 @@
 //! `explain` with `--base`: what has become of a path, and the rules on both sides. The change is the one that the archive
 //! has.
 
-use gix::bstr::BString;
+use bstr::BString;
 
 use super::{
     answer::Answer,

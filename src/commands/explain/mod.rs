@@ -7,7 +7,7 @@ mod search;
 
 use std::{io::Write, os::unix::ffi::OsStrExt};
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::Context;
 use crate::{

@@ -2,7 +2,8 @@
 //!
 //! A path that the reader may not know has no explanation.
 
-use gix::{ObjectId, bstr::BString};
+use bstr::BString;
+use gix_hash::ObjectId;
 
 use crate::{
     base::error::{Result, counted, format_bytes, printable_path},

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::rules::{Explainer, Explanation};
 use crate::{

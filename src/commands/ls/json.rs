@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{
     entries::{Listed, Readers, each_entry},

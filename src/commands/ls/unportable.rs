@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 use unicode_normalization::UnicodeNormalization;
 
 use super::entries::each_entry;

@@ -2,7 +2,7 @@
 
 use std::{error, fmt};
 
-use gix::bstr::BString;
+use bstr::BString;
 
 use crate::{
     base::error::{Error, ExitKind},

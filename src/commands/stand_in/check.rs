@@ -10,7 +10,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use super::script::{NAME, identity, is_program, is_stand_in};
 use crate::{

@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use crate::base::error::{Error, Result, format_bytes, strerror};
 

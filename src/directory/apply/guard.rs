@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use rustc_hash::FxHashSet;
 
 use crate::base::error::{Error, Result, format_bytes, printable_path};

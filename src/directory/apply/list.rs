@@ -21,8 +21,8 @@ use std::{
     str,
 };
 
+use bstr::BString;
 use cap_std::fs::File;
-use gix::bstr::BString;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::Result;

@@ -5,8 +5,8 @@
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
+use bstr::BString;
 use cap_std::fs::{File, MetadataExt as _};
-use gix::bstr::BString;
 
 use crate::base::{
     error::{Error, Result, format_bytes},

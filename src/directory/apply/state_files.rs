@@ -5,9 +5,9 @@
 
 use std::{io, os::unix::ffi::OsStrExt, path::PathBuf};
 
+use bstr::BString;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
-use gix::bstr::BString;
 use rustix::process::geteuid;
 
 use crate::base::error::{Error, Result, format_bytes, strerror};

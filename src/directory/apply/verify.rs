@@ -10,9 +10,9 @@ use std::{
     time::Duration,
 };
 
+use bstr::BString;
 use cap_std::fs::{Metadata, MetadataExt};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use gix::bstr::BString;
 
 use crate::{
     base::{

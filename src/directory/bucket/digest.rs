@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gix::hash::{Hasher, Kind, hasher};
+use gix_hash::{Hasher, Kind, hasher};
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};

@@ -4,7 +4,7 @@
 //! token, whatever the stars and groups. A set is a bit mask, for most paths a single word. The module
 //! knows no index and no prefix.
 
-use gix::bstr::{ByteSlice, decode_utf8};
+use bstr::{ByteSlice, decode_utf8};
 
 use super::Token;
 

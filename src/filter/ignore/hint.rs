@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use crate::{
     base::error::{format_bytes, printable_path},

@@ -8,7 +8,7 @@ mod hint;
 
 use std::{fmt, sync::Arc};
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use super::{
     glob::{Glob, GlobError, Token, parse},

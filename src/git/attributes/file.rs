@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::{format_bytes, push_line},
@@ -140,7 +140,7 @@ fn parse_line(number: usize, line: &[u8], macros: bool) -> Result<Option<Line<'_
 /// Split off the first word, which may be quoted as in C.
 fn first_word(text: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     if text.starts_with(b"\"")
-        && let Ok((word, len)) = gix::quote::ansi_c::undo(text.as_bstr())
+        && let Ok((word, len)) = gix_quote::ansi_c::undo(text.as_bstr())
     {
         return (word.into_owned().to_vec().into(), &text[len..]);
     }

@@ -6,7 +6,7 @@
 
 use std::{collections::HashMap, mem, sync::Arc};
 
-use gix::bstr::{BStr, BString};
+use bstr::{BStr, BString};
 
 use super::file::{FileOrigin, Line, Value, parse};
 use crate::git::pattern::{Matcher, Pattern};

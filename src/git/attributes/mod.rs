@@ -17,10 +17,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use crate::{
     base::error::{Error, Result, format_bytes},
@@ -503,7 +501,7 @@ mod tests {
         Reader::new(Odb::open(Config {
             dirs: Vec::new(),
             omits_dirs: false,
-            hash: gix::hash::Kind::Sha1,
+            hash: gix_hash::Kind::Sha1,
             multi_pack_index: false,
             replacements: Default::default(),
             is_partial: false,

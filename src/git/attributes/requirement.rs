@@ -1,6 +1,6 @@
 //! The attributes that a pathspec requires: `:(attr:<requirement> …)` (gitglossary(7), "pathspec").
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::file::{Value, is_valid_name};
 use crate::base::error::{Error, Result, format_bytes};

@@ -14,7 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::{ObjectId, bstr::BStr};
+use bstr::BStr;
+use gix_hash::ObjectId;
 use rustix::fs::OFlags;
 
 use super::file::MAX_FILE;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::{BStr, BString, ByteSlice, ByteVec};
+use bstr::{BStr, BString, ByteSlice, ByteVec};
 
 use super::path::{PathContext, real_path};
 use crate::git::wildmatch::Wildmatch;

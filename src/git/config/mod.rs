@@ -11,7 +11,7 @@ pub mod value;
 
 use std::{path::Path, sync::Arc};
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use rustc_hash::FxHashMap;
 
 use crate::base::error::Result;

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::{BStr, ByteSlice};
-use gix::config::path::interpolate::home_for_user;
+use bstr::{BStr, ByteSlice};
+use gix_config_value::path::interpolate::home_for_user;
 
 use crate::{
     base::error::{Error, Result, format_bytes},

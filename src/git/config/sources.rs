@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::{
     Config, Variable,

@@ -5,7 +5,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::{Config, Variable};
 

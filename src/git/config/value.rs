@@ -1,6 +1,6 @@
 //! The values of variables as git reads them (git-config(1), "Values"; parse.c and config.c of git).
 
-use gix::bstr::{BStr, ByteSlice};
+use bstr::{BStr, ByteSlice};
 
 use crate::base::error::{Error, Result, format_bytes};
 

@@ -6,7 +6,7 @@ use std::{
     process::{Child, ExitStatus, Stdio},
 };
 
-use gix::bstr::BStr;
+use bstr::BStr;
 
 use super::log::say;
 use crate::{

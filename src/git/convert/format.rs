@@ -2,7 +2,7 @@
 //!
 //! Nothing is expanded here. Only git knows all placeholders, and some of them read or change the text around them.
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 /// The most bytes of a placeholder with options, so that git can be asked for all common ones on one command line.
 const MAX_OPTIONS: usize = 4 << 10;

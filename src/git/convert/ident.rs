@@ -1,6 +1,6 @@
 //! Expands `$Id$` (gitattributes(5), "ident").
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 /// Expand `$Id$` and renew `$Id: … $` in `content`. An expansion of another system, which has a space
 /// between two words, is kept. `None` if there is none.

@@ -24,10 +24,8 @@ mod varying;
 
 use std::{borrow::Cow, sync::Arc};
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use crate::{
     base::{

@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString},
-};
+use bstr::{BStr, BString};
+use gix_hash::ObjectId;
 
 use crate::git::program::ArchiveRules;
 

@@ -9,7 +9,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix_packetline::blocking_io::encode;
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::{command, log::say};
 use crate::{
@@ -107,7 +107,7 @@ fn expand(command: &BStr, path: &BStr) -> BString {
         expanded.extend_from_slice(&rest[..at]);
         rest = &rest[at + 1..];
         match rest.first() {
-            Some(b'f') => expanded.extend_from_slice(&gix::quote::single(path)),
+            Some(b'f') => expanded.extend_from_slice(&gix_quote::single(path)),
             Some(b'%') => expanded.push(b'%'),
             _ => {
                 expanded.push(b'%');

@@ -12,11 +12,9 @@ use std::{
     process::Output,
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-    date::{Time, time::format},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_date::{Time, time::format};
+use gix_hash::ObjectId;
 
 use super::{
     encoding::is_utf8,

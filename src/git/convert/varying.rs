@@ -1,6 +1,6 @@
 //! Finds placeholders that show more than the commit. Nothing is expanded.
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{
     format::{FormatPiece, pieces, varies},

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 /// A blob of as many bytes, or more, is no pointer.
 pub const POINTER_LEN: u64 = 1024;

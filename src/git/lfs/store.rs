@@ -7,10 +7,8 @@ use std::{
     sync::Arc,
 };
 
-use gix::{
-    bstr::BStr,
-    hash::{Kind, hasher},
-};
+use bstr::BStr;
+use gix_hash::{Kind, hasher};
 
 use super::{Hash, Pointer};
 use crate::base::{
@@ -204,7 +202,7 @@ impl Asked<'_> {
         self.compare(hasher)
     }
 
-    fn compare(self, hasher: gix::hash::Hasher) -> Result<(), Error> {
+    fn compare(self, hasher: gix_hash::Hasher) -> Result<(), Error> {
         let is_right = hasher
             .try_finalize()
             .is_ok_and(|found| found.as_slice() == self.object.pointer.hash.0);

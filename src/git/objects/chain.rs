@@ -7,7 +7,7 @@
 
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
-use gix::objs::Kind as ObjectKind;
+use gix_object::Kind as ObjectKind;
 use rustc_hash::FxHasher;
 
 use super::{

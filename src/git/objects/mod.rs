@@ -18,7 +18,8 @@ pub mod wanted;
 
 use std::{io, path::Path, sync::Arc};
 
-use gix::objs::Kind as ObjectKind;
+use flate2::{Decompress, FlushDecompress, Status};
+use gix_object::Kind as ObjectKind;
 
 use crate::{
     base::{
@@ -123,11 +124,11 @@ impl Inflater {
     }
 }
 
-/// Inflate again with an older and slower inflater, before an entry counts as damaged.
+/// Inflate again with zlib itself, which is what git has, before an entry counts as damaged.
 fn second_opinion(input: &[u8], out: &mut [u8]) -> Result<(), Damage> {
-    use gix::zlib::{Inflate, Status};
-    match Inflate::default().once(input, out) {
-        Ok((Status::StreamEnd, _, len)) if len == out.len() => Ok(()),
+    let mut zlib = Decompress::new(true);
+    match zlib.decompress(input, out, FlushDecompress::Finish) {
+        Ok(Status::StreamEnd) if zlib.total_out() == out.len() as u64 => Ok(()),
         _ => Err(Damage("pack entry does not inflate to its size")),
     }
 }

@@ -4,7 +4,8 @@
 //! for any of these types. The blobs of the archive take another way: the plan locates them, and many
 //! threads decode them.
 
-use gix::{ObjectId, hash::oid, objs::Kind as ObjectKind};
+use gix_hash::{ObjectId, oid};
+use gix_object::Kind as ObjectKind;
 
 use super::{
     Decoder, Failure,

@@ -8,7 +8,8 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use gix::{ObjectId, objs::Kind as ObjectKind};
+use gix_hash::ObjectId;
+use gix_object::Kind as ObjectKind;
 
 use super::{
     Failure,

@@ -74,7 +74,7 @@ impl Repeated {
 mod tests {
     use std::{io::Write, sync::Arc};
 
-    use gix::hash::Kind;
+    use gix_hash::Kind;
 
     use super::Repeated;
     use crate::git::odb::pack::Pack;

@@ -4,7 +4,7 @@
 //! takes a good part of the time of decoding. So where only a limit matters, a delta that is far below the
 //! limit by all its headers is left to the decoder.
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 use sirocco::{Format, inflate::Decoder};
 
 use super::delta::PackDelta;

@@ -8,7 +8,8 @@ use std::{
     sync::Arc,
 };
 
-use gix::{ObjectId, bstr::BString};
+use bstr::BString;
+use gix_hash::ObjectId;
 
 use crate::base::threads::Lock;
 
@@ -289,7 +290,8 @@ impl List {
 
 #[cfg(test)]
 mod tests {
-    use gix::{ObjectId, bstr::BString, hash::Kind};
+    use bstr::BString;
+    use gix_hash::{Kind, ObjectId};
 
     use super::{BYTES, Missing, MissingObjects, Role};
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use gix::{ObjectId, hash::Prefix};
+use gix_hash::{ObjectId, Prefix};
 
 use super::{Odb, source::SourceKind, table::ObjectTable};
 

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use gix::{ObjectId, hash::oid};
+use gix_hash::{ObjectId, oid};
 
 use super::{
     ObjectLocation, Odb, PackId, loose_ahead,

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 /// The most steps from alternate to alternate, as in git.
 const MAX_DEPTH: usize = 5;
@@ -81,7 +81,7 @@ fn split(mut list: &[u8], separator: u8) -> Vec<PathBuf> {
     while !list.is_empty() {
         let quoted = list
             .starts_with(b"\"")
-            .then(|| gix::quote::ansi_c::undo(list.as_bstr()));
+            .then(|| gix_quote::ansi_c::undo(list.as_bstr()));
         let (item, len) = match quoted {
             Some(Ok((item, len))) => (item.into_owned(), len),
             _ => {

@@ -5,10 +5,7 @@
 
 use std::{io, path::Path};
 
-use gix::{
-    ObjectId,
-    hash::{Kind, oid},
-};
+use gix_hash::{Kind, ObjectId, oid};
 
 use super::{
     map::Map,
@@ -127,7 +124,7 @@ fn layout_of_version_2(map: &[u8], id_len: usize, end: usize) -> Option<Layout> 
 mod tests {
     use std::io::Write;
 
-    use gix::{ObjectId, hash::Kind};
+    use gix_hash::{Kind, ObjectId};
     use proptest::prelude::*;
 
     use super::{Index, V2_SIGNATURE};

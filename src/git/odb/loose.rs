@@ -10,7 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::{hash::oid, objs::Kind as ObjectKind};
+use gix_hash::oid;
+use gix_object::Kind as ObjectKind;
 use sirocco::{Format, inflate::Decoder};
 
 use super::pack::{Damage, MAX_RATIO};

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gix::{ObjectId, hash::oid};
+use gix_hash::{ObjectId, oid};
 
 use super::{loose, map::Map};
 use crate::base::read_ahead::ask_for_files;

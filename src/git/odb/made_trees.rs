@@ -8,10 +8,7 @@ use std::{
     },
 };
 
-use gix::{
-    ObjectId,
-    hash::{hasher, oid},
-};
+use gix_hash::{ObjectId, hasher, oid};
 
 use crate::base::threads::Lock;
 
@@ -24,7 +21,7 @@ pub struct MadeTrees {
 
 impl MadeTrees {
     /// Adds the tree with this `content`, and returns its id. `None` if the id cannot be computed.
-    pub fn add(&self, content: &[u8], kind: gix::hash::Kind) -> Option<ObjectId> {
+    pub fn add(&self, content: &[u8], kind: gix_hash::Kind) -> Option<ObjectId> {
         let mut hasher = hasher(kind);
         hasher.update(format!("tree {}\0", content.len()).as_bytes());
         hasher.update(content);

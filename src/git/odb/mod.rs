@@ -30,10 +30,7 @@ use std::{
     time::SystemTime,
 };
 
-use gix::{
-    ObjectId,
-    hash::{Kind, oid},
-};
+use gix_hash::{Kind, ObjectId, oid};
 
 use crate::base::error::Error;
 pub use dirs::object_dirs;

@@ -10,10 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::{
-    ObjectId,
-    hash::{Kind, oid},
-};
+use gix_hash::{Kind, ObjectId, oid};
 
 use super::{
     map::Map,
@@ -139,7 +136,7 @@ fn file_names(chunk: &[u8], count: usize) -> Option<Vec<PathBuf>> {
 mod tests {
     use std::{io::Write, path::Path};
 
-    use gix::{ObjectId, hash::Kind};
+    use gix_hash::{Kind, ObjectId};
 
     use super::MultiIndex;
 

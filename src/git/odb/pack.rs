@@ -5,7 +5,8 @@
 
 use std::{hint::black_box, io, path::Path};
 
-use gix::{ObjectId, hash::Kind as HashKind, objs::Kind as ObjectKind};
+use gix_hash::{Kind as HashKind, ObjectId};
+use gix_object::Kind as ObjectKind;
 
 use super::{index::Index, map::Map};
 use crate::base::error::Error;

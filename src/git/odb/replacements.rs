@@ -3,7 +3,7 @@
 //! Chains of replacements are resolved when they are read. A lookup is therefore one search and meets no
 //! cycle.
 
-use gix::{ObjectId, hash::oid};
+use gix_hash::{ObjectId, oid};
 
 use crate::base::error::{Error, Result};
 
@@ -64,7 +64,7 @@ impl Replacements {
 
 #[cfg(test)]
 mod tests {
-    use gix::ObjectId;
+    use gix_hash::ObjectId;
 
     use super::Replacements;
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use gix::hash::Kind;
+use gix_hash::Kind;
 
 use super::{index::Index, map::Map, multi_index::MultiIndex, pack::Pack, table::ObjectTable};
 

@@ -7,7 +7,7 @@
 
 use std::{cmp::Ordering, hint::black_box, ops::Range};
 
-use gix::{ObjectId, hash::oid};
+use gix_hash::{ObjectId, oid};
 
 use super::map::Map;
 

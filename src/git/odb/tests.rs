@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use gix::{ObjectId, hash::Kind};
+use gix_hash::{Kind, ObjectId};
 use tempfile::TempDir;
 
 use super::{Config, ObjectLocation, Odb, PackId, SourceKind, loose};

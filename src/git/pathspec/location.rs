@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 
 use crate::base::error::{Error, Result, format_bytes, strerror};

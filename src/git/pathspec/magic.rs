@@ -1,6 +1,6 @@
 //! The magic in front of a pathspec (gitglossary(7), "pathspec"): `:(top,icase)`, `:!`.
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::{Error, Result, format_bytes},

@@ -8,7 +8,7 @@ mod location;
 mod magic;
 mod named;
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::{Error, Result, format_bytes},
@@ -385,7 +385,7 @@ impl Pathspec {
 #[cfg(test)]
 mod tests {
     use super::{Defaults, Pathspec, Pathspecs, Top};
-    use gix::bstr::{BString, ByteSlice};
+    use bstr::{BString, ByteSlice};
 
     fn top() -> Top<'static> {
         Top {

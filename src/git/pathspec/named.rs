@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{self, AtomicUsize},
 };
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 /// The distance from the last result within which a look-up searches first.
 const NEAR: usize = 4;

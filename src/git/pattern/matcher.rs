@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 use super::Pattern;
 use crate::git::wildmatch::Wildmatch;

@@ -4,7 +4,7 @@
 
 mod matcher;
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 
 pub use matcher::Matcher;
 

@@ -16,11 +16,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-    hash::Kind,
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{Kind, ObjectId};
 
 pub use name::Unclear;
 use name::is_sound;

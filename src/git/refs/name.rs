@@ -1,6 +1,6 @@
 //! Names of refs.
 
-use gix::bstr::BStr;
+use bstr::BStr;
 
 /// A ref that only git can judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,5 +8,5 @@ pub struct Unclear;
 
 /// Whether a ref may have this `name` (git-check-ref-format(1), with `--allow-onelevel`).
 pub(super) fn is_sound(name: &BStr) -> bool {
-    gix::validate::reference::name_partial(name).is_ok()
+    gix_validate::reference::name_partial(name).is_ok()
 }

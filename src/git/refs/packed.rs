@@ -4,11 +4,8 @@
 
 use std::{io::ErrorKind, ops::Deref, path::Path};
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-    hash::Kind,
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::{Kind, ObjectId};
 
 use super::name::{Unclear, is_sound};
 use crate::git::odb::map::Map;
@@ -218,7 +215,7 @@ fn parse_header(content: &[u8]) -> Result<(usize, bool), Unclear> {
 mod tests {
     use std::fs;
 
-    use gix::hash::Kind;
+    use gix_hash::Kind;
 
     use super::PackedRefs;
 

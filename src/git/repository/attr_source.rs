@@ -2,10 +2,8 @@
 
 use std::{error::Error as _, io, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, ByteSlice},
-};
+use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::{Repository, treeish};
 use crate::{

@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use gix::bstr::{BStr, ByteSlice};
+use bstr::{BStr, ByteSlice};
 
 use crate::{
     base::error::{Error, Result},
@@ -123,7 +123,7 @@ mod tests {
 
     fn is_sound(line: &str) -> bool {
         let section = format!("[core]\n\t{line}\n");
-        let has_home = |path: &gix::bstr::BStr| !path.starts_with(b"~no");
+        let has_home = |path: &bstr::BStr| !path.starts_with(b"~no");
         has_sound_values(&Config::of_text(&section), has_home)
     }
 

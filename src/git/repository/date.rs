@@ -8,7 +8,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use crate::{
     base::error::{Error, Result, format_bytes},

@@ -14,10 +14,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
 use rustix::fs::{Access, access};
 
 use super::{

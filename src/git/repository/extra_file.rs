@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use gix::bstr::{BStr, BString};
+use bstr::{BStr, BString};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::{

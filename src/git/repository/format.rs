@@ -9,10 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::{
-    bstr::{BStr, BString, ByteSlice},
-    hash::Kind,
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::Kind;
 
 use super::no_repository::NoRepository;
 use crate::{

@@ -7,10 +7,8 @@ use std::{
     io::Write,
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use crate::{
     base::{
@@ -139,7 +137,7 @@ fn is_suspicious(name: &BStr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use gix::{ObjectId, hash::Kind};
+    use gix_hash::{Kind, ObjectId};
 
     use super::Gitmodules;
 

@@ -10,10 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::{Repository, config_without_repository, submodules};
 use crate::{

@@ -33,10 +33,8 @@ pub mod treeish;
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
 
-use gix::{
-    bstr::{BString, ByteSlice},
-    hash::Kind,
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::Kind;
 
 use crate::{
     base::error::{Error, Result, format_bytes},

@@ -5,11 +5,8 @@
 
 use std::io::Write;
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, ByteSlice},
-    hash::Prefix,
-};
+use bstr::{BStr, ByteSlice};
+use gix_hash::{ObjectId, Prefix};
 
 use super::{
     Repository,

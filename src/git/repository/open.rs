@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gix::bstr::BString;
+use bstr::BString;
 
 use super::{
     discover::{Discovery, discover},

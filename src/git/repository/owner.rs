@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 use rustix::process::geteuid;
 
 use crate::{

@@ -1,11 +1,8 @@
 //! Follows tags to the objects that they name.
 
-use gix::{
-    ObjectId,
-    bstr::ByteSlice,
-    hash::Kind,
-    objs::{CommitRefIter, Kind as ObjectKind},
-};
+use bstr::ByteSlice;
+use gix_hash::{Kind, ObjectId};
+use gix_object::{CommitRefIter, Kind as ObjectKind};
 
 use crate::{
     base::buffer::Buffer,

@@ -12,10 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
 use serde::Serialize;
 
 use crate::{
@@ -241,6 +239,6 @@ mod tests {
         let id = "257309626646290ec24153feb59ec327acca8a6c";
         let text = format!("fatal: remote error: upload-pack: not our ref {id}\nfatal: deadbeef");
         let found: Vec<_> = ids_in(text.as_bytes()).into_iter().collect();
-        assert_eq!(found, [id.parse::<gix::ObjectId>().unwrap()]);
+        assert_eq!(found, [id.parse::<gix_hash::ObjectId>().unwrap()]);
     }
 }

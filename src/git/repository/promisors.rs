@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, io::Write, sync::Arc};
 
-use gix::bstr::{BStr, BString};
+use bstr::{BStr, BString};
 
 use super::{
     Repository,

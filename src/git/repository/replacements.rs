@@ -5,11 +5,8 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, ByteSlice},
-    hash::Kind,
-};
+use bstr::{BStr, ByteSlice};
+use gix_hash::{Kind, ObjectId};
 
 use crate::{
     base::error::{Error, Result, format_bytes},

@@ -11,10 +11,8 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use crate::{
     base::error::{Error, Result, format_bytes},

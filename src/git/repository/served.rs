@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 use super::{
     discover::{is_git_directory, read_gitfile},

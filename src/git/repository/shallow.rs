@@ -2,7 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
-use gix::{ObjectId, bstr::ByteSlice, hash::Kind};
+use bstr::ByteSlice;
+use gix_hash::{Kind, ObjectId};
 
 use crate::base::error::{Error, Result, format_bytes};
 

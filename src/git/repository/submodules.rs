@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::bstr::{BStr, ByteSlice};
+use bstr::{BStr, ByteSlice};
 
 use super::Repository;
 use crate::base::error::{Error, Result, format_bytes};

@@ -7,11 +7,9 @@ use std::{
     time::SystemTime,
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, BString, ByteSlice},
-    objs::{CommitRefIter, Kind as ObjectKind},
-};
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+use gix_object::{CommitRefIter, Kind as ObjectKind};
 
 pub use super::rev_parse::known_reference;
 use super::{

@@ -1,6 +1,7 @@
 //! The entries of a tree object (git's `tree-walk.c`). Own code, since gix folds modes that git tells apart.
 
-use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
+use bstr::ByteSlice;
+use gix_hash::{Kind as HashKind, ObjectId};
 
 /// One entry: `<mode> <name>\0<id>`.
 pub(super) struct TreeEntry<'a> {

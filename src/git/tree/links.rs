@@ -10,7 +10,9 @@
 
 use std::{collections::HashSet, hash::BuildHasher};
 
-use gix::{ObjectId, bstr::ByteSlice, objs::Kind as ObjectKind};
+use bstr::ByteSlice;
+use gix_hash::ObjectId;
+use gix_object::Kind as ObjectKind;
 use rustc_hash::FxBuildHasher;
 
 use super::entry::{Mode, entries};

@@ -1,6 +1,7 @@
 //! Looks up one file by its path from the root of a tree, without a walk.
 
-use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
+use bstr::ByteSlice;
+use gix_hash::{Kind as HashKind, ObjectId};
 
 use super::entry::{Mode, find};
 use crate::{

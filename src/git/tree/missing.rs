@@ -4,7 +4,8 @@
 //! (`update_one` in git's `cache-tree.c`). It handles the subdirectories of a directory before the directory's
 //! own files, and reports only the first missing file in this order.
 
-use gix::{ObjectId, bstr::BString};
+use bstr::BString;
+use gix_hash::ObjectId;
 
 use super::{Mode, TreeRules, TreeStep, Trees};
 use crate::{base::error::Result, git::objects::reader::Reader};

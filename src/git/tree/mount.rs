@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 /// Where the root of a tree is in the archived tree: the tree of a submodule is at the path of the submodule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

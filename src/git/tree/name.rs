@@ -4,12 +4,10 @@
 //! takes for one, and no symbolic link named `.gitmodules`. A slash within a tree entry's name separates
 //! components, so no name leads out of the directory of the extraction.
 
-use gix::{
-    bstr::ByteSlice,
-    validate::path::{
-        component,
-        component::{Mode, Options},
-    },
+use bstr::ByteSlice;
+use gix_validate::path::{
+    component,
+    component::{Mode, Options},
 };
 
 /// The file systems whose spellings are refused.

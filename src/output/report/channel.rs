@@ -17,7 +17,7 @@ use std::{
     path::Path,
 };
 
-use gix::bstr::{BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use rustix::{
     fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::{Errno, FdFlags, fcntl_getfd},

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use gix::bstr::BString;
+use bstr::BString;
 use serde::Serialize;
 
 use super::{Subject, json::ObjectLine, json_line};

@@ -1,6 +1,6 @@
 //! The result of one step of a comparison.
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use crate::{format::MemberKind, git::tree::Mode, output::report::Status, plan::view::Leaf};
 

@@ -5,7 +5,7 @@
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{
     change::{Change, DiffStep, Shown},

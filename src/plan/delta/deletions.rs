@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use crate::{
     base::{
@@ -178,7 +178,7 @@ fn cannot_keep(error: io::Error) -> Error {
 mod tests {
     use std::sync::Arc;
 
-    use gix::{ObjectId, hash::Kind};
+    use gix_hash::{Kind, ObjectId};
 
     use super::{Deletion, DeletionLog, Mode, Status};
 

@@ -1,6 +1,6 @@
 //! Compares two trees in lockstep, step by step.
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{
     change::{DiffStep, Shown, change},

@@ -11,7 +11,7 @@
 //! src/b.rs                  shown by the old side  src, and only src/b.rs was deleted.
 //! ```
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 /// The sides of a comparison that show an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

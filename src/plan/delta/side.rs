@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::change::Shown;
 use crate::{

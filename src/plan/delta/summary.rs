@@ -3,7 +3,7 @@
 //! The summary pass ends before the first byte is written, so that a run with too many changes fails in
 //! time, and so that deletions can precede the entries.
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use super::{
     change::{Change, DiffStep, Shown},

@@ -4,10 +4,8 @@
 
 use std::io::Write;
 
-use gix::{
-    ObjectId,
-    bstr::{BStr, ByteSlice},
-};
+use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::Selection;
 use crate::{

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use crate::{
     base::error::{Error, Result},

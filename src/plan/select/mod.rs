@@ -11,10 +11,8 @@ pub use copied::CopiedPaths;
 
 use std::sync::Arc;
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use crate::{
     base::error::Result,

@@ -8,7 +8,7 @@ mod table;
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use sluice_deflate::Dialect;
 
 use crate::{

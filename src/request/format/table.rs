@@ -1,6 +1,6 @@
 //! The formats, one row each. A new format needs a row here, with the functions that are named in it, and a writer in `archive`.
 
-use gix::bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use sluice_deflate::{Dialect, Level};
 
 use crate::{

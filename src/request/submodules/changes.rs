@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, io::Write, sync::Arc};
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use crate::{
     base::error::Result,

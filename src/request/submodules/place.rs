@@ -2,7 +2,7 @@
 
 use std::{os::unix::ffi::OsStrExt, path::Path};
 
-use gix::bstr::{BStr, ByteSlice};
+use bstr::{BStr, ByteSlice};
 
 use crate::{
     base::error::{Error, format_bytes},

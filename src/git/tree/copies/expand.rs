@@ -8,10 +8,8 @@ use std::{
     rc::Rc,
 };
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
 
 use super::{
     origins::{Copies, CopyRules, KeptLink, push},

@@ -8,7 +8,7 @@ mod expand;
 mod origins;
 mod resolve;
 
-use gix::ObjectId;
+use gix_hash::ObjectId;
 
 use crate::{base::error::Result, git::objects::reader::Reader};
 use expand::Expander;

@@ -2,11 +2,9 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-use gix::{
-    ObjectId,
-    bstr::{BString, ByteSlice},
-    objs::Kind as ObjectKind,
-};
+use bstr::{BString, ByteSlice};
+use gix_hash::ObjectId;
+use gix_object::Kind as ObjectKind;
 
 use super::origins::{KeptLink, push};
 use crate::{

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use gix::hash::Kind as HashKind;
+use gix_hash::Kind as HashKind;
 
 use super::{Trees, frame::Frame};
 use crate::git::tree::entry::{Mode, TreeEntry};

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use gix::{ObjectId, bstr::ByteSlice, hash::Kind as HashKind};
+use bstr::ByteSlice;
+use gix_hash::{Kind as HashKind, ObjectId};
 
 use crate::{
     base::buffer::Buffer,

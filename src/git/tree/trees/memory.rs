@@ -5,7 +5,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use gix::{ObjectId, hash::Kind as HashKind, objs::Kind as ObjectKind};
+use gix_hash::{Kind as HashKind, ObjectId};
+use gix_object::Kind as ObjectKind;
 
 use super::{Trees, frame::Frame};
 use crate::{

@@ -18,7 +18,8 @@ use std::{
     },
 };
 
-use gix::{ObjectId, hash::Kind as HashKind, objs::Kind as ObjectKind};
+use gix_hash::{Kind as HashKind, ObjectId};
+use gix_object::Kind as ObjectKind;
 
 use crate::{
     base::{

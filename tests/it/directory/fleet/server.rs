@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use gix::bstr::ByteSlice;
+use bstr::ByteSlice;
 
 /// What becomes of the first requests.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ mod real;
 
 use std::{fs, path::PathBuf};
 
-use gix::hash::{Kind, hasher};
+use gix_hash::{Kind, hasher};
 
 use crate::support::{Repo, noise, tar_listing::records};
 
