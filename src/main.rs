@@ -22,7 +22,7 @@ use rustix::{
 use signal_hook::consts::SIGPIPE;
 
 use git_sluice::{
-    base::error::{Error, ExitKind, Result},
+    base::error::{Error, ExitKind, Result, strerror},
     cli::{self, CliError, CommandName, OptionTables, RawArgs},
     commands::{
         self, Context, batch,
@@ -241,8 +241,12 @@ fn leave_standard_streams() -> io::Result<()> {
 }
 
 fn current_directory() -> Result<PathBuf> {
-    std::env::current_dir()
-        .map_err(|error| Error::fatal("cannot find the current directory").caused_by(error))
+    std::env::current_dir().map_err(|error| {
+        Error::fatal(format!(
+            "Unable to read current working directory: {}",
+            strerror(&error)
+        ))
+    })
 }
 
 fn environment() -> Result<Environment> {

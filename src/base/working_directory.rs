@@ -46,6 +46,8 @@ impl WorkingDirectory {
         let name = name.as_ref();
         let path = match self {
             Self::Current => name.to_owned(),
+            // It names no file, while joined to the directory it would name that.
+            Self::Other(_) if name.as_os_str().is_empty() => PathBuf::new(),
             Self::Other(directory) => directory.join(name),
         };
         NamedFile {

@@ -57,6 +57,10 @@ impl Destination {
             let values = [name.as_os_str().as_bytes(), why.as_bytes()];
             Error::fatal(format_bytes("could not open '{}' for writing: {}", &values))
         };
+        if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            // No file has this name, and the system says why.
+            return Ok(Self::InPlace(InPlace::open(path).map_err(failed)?));
+        }
         let existing = match std::fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_file() => {
                 // A file without write permission must not be replaced either.
@@ -70,10 +74,6 @@ impl Destination {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
         };
-        if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            let is_directory = rustix::io::Errno::ISDIR.raw_os_error();
-            return Err(failed(io::Error::from_raw_os_error(is_directory)));
-        }
         let unfinished = Unfinished::default();
         watch(unfinished.clone())?;
         let old = existing.as_ref().map(|(_, metadata)| metadata);

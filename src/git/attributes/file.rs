@@ -88,9 +88,12 @@ enum Complaint<'a> {
 impl Complaint<'_> {
     fn tell(self, file: &BStr, line: usize, out: &mut Vec<u8>) {
         let line = line.to_string();
-        let in_place =
-            |template, what: &[u8]| format_bytes(template, &[what, file, line.as_bytes()]);
-        let text = match self {
+        // Not by way of git's warnings, which keep control characters from the terminal.
+        let mut tell_plainly = |template, what: &[u8]| {
+            out.extend_from_slice(&format_bytes(template, &[what, file, line.as_bytes()]));
+            out.push(b'\n');
+        };
+        let warning = match self {
             Self::TooLong => format_bytes(
                 "warning: ignoring overly long attributes line {}",
                 &[line.as_bytes()],
@@ -98,10 +101,12 @@ impl Complaint<'_> {
             Self::Negative => "warning: Negative patterns are ignored in git attributes\n\
                                Use '\\!' for literal leading exclamation."
                 .into(),
-            Self::MacroNotAllowed(what) => in_place("{} not allowed: {}:{}", &what),
-            Self::InvalidName(name) => in_place("{} is not a valid attribute name: {}:{}", &name),
+            Self::MacroNotAllowed(what) => return tell_plainly("{} not allowed: {}:{}", &what),
+            Self::InvalidName(name) => {
+                return tell_plainly("{} is not a valid attribute name: {}:{}", &name);
+            }
         };
-        push_line(out, "", &text);
+        push_line(out, "", &warning);
     }
 }
 

@@ -147,7 +147,12 @@ impl AttributeSettings {
     }
 
     fn read(&self, path: &Path) -> Result<OutsideFile> {
-        let name = path.strip_prefix(&self.top).unwrap_or(path);
+        // git finds its own directory from the top, and takes other files as they are named.
+        let from_top = path
+            .strip_prefix(&self.top)
+            .ok()
+            .filter(|_| path == self.info);
+        let name = from_top.unwrap_or(path);
         let name = name.as_os_str().as_bytes().as_bstr();
         let content = source::read_file(&self.top.join(path), name, Links::Followed)?;
         let name = name.to_owned();

@@ -34,9 +34,9 @@ struct Parser<'t> {
     next_line: usize,
 }
 
-/// A space as C counts them.
+/// A space as git counts them, which is not as C does.
 fn is_space(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == b'\x0b'
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 fn is_key_byte(byte: u8) -> bool {
@@ -92,6 +92,7 @@ impl Parser<'_> {
                 return None;
             }
             match self.next() {
+                b']' if name.is_empty() => return None,
                 b']' => break,
                 byte if is_space(byte) => {
                     self.subsection(byte, &mut name)?;
@@ -224,12 +225,7 @@ pub fn parse_key(key: &BStr) -> Option<BString> {
 /// malformed.
 pub fn parse_parameters(mut list: &[u8]) -> Option<Vec<(BString, Option<BString>)>> {
     let mut parameters = Vec::new();
-    loop {
-        let spaces = list.iter().take_while(|byte| is_space(**byte)).count();
-        list = &list[spaces..];
-        if list.is_empty() {
-            return Some(parameters);
-        }
+    while !list.is_empty() {
         let key = quoted(&mut list)?;
         let parameter = match list {
             [b'=', rest @ ..] => {
@@ -245,11 +241,14 @@ pub fn parse_parameters(mut list: &[u8]) -> Option<Vec<(BString, Option<BString>
                 None => (key, None),
             },
         };
-        if !list.first().is_none_or(|byte| is_space(*byte)) {
+        let spaces = list.iter().take_while(|byte| is_space(**byte)).count();
+        if spaces == 0 && !list.is_empty() {
             return None;
         }
+        list = &list[spaces..];
         parameters.push(parameter);
     }
+    Some(parameters)
 }
 
 fn quoted(list: &mut &[u8]) -> Option<BString> {
@@ -306,7 +305,8 @@ mod tests {
             ("[a]\nb = \"x;y\" # no\n c\n", &["a.b=x;y", "a.c!"]),
             ("[a]b= x \t y  \r\nc=1\\\n2", &["a.b=x \t y", "a.c=12"]),
             ("[a]\nb=\\t\\n\\\"\\\\\n# [\n;\n", &["a.b=\t\n\"\\"]),
-            ("[a]\nb = \n[]\nd=1", &["a.b=", ".d=1"]),
+            ("[a]\nb = \n[ \"\"]\nd=1", &["a.b=", "..d=1"]),
+            ("[.]d=1", &["..d=1"]),
             ("[a]b=\"x  \"  \n", &["a.b=x  "]),
             ("x=1\n", &["x=1"]),
         ] {
@@ -327,6 +327,9 @@ mod tests {
             ("[a b]", 1),
             ("[a]1=2", 1),
             ("[a]b$=2", 1),
+            ("[]", 1),
+            ("[a]\x0b b=2", 1),
+            ("\x0c", 1),
         ] {
             assert_eq!(list(text), Err(BadLine(line)), "{text:?}");
         }
@@ -367,7 +370,7 @@ mod tests {
         ];
         let expected = expected.map(|(key, value)| (key.into(), value.map(Into::into)));
         assert_eq!(parse_parameters(list).as_deref(), Some(&expected[..]));
-        for bad in ["bare", "'open", "'a'='b'c", "'a'=b"] {
+        for bad in ["bare", "'open", "'a'='b'c", "'a'=b", " 'a'", " "] {
             assert_eq!(parse_parameters(bad.as_bytes()), None, "{bad}");
         }
     }

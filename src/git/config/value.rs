@@ -25,7 +25,10 @@ pub fn parse_truth(value: &BStr) -> Option<bool> {
     match value.to_ascii_lowercase().as_slice() {
         b"true" | b"yes" | b"on" => Some(true),
         b"false" | b"no" | b"off" | b"" => Some(false),
-        _ => Some(parse_integer(value).ok()? != 0),
+        _ => {
+            let number = parse_integer(value).ok()?;
+            (number.unsigned_abs() <= i32::MAX as u64).then_some(number != 0)
+        }
     }
 }
 
@@ -82,7 +85,14 @@ fn parse_integer(value: &BStr) -> std::result::Result<i64, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::integer;
+    use super::{integer, parse_truth};
+
+    #[test]
+    fn truth_fits_into_an_int() {
+        assert_eq!(parse_truth("2147483647".into()), Some(true));
+        assert_eq!(parse_truth("2g".into()), None);
+        assert_eq!(parse_truth("-2147483648".into()), None);
+    }
 
     #[test]
     fn numbers_are_read_as_git_reads_them() {

@@ -7,7 +7,7 @@
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     ffi::OsStr,
-    io::{self, Read},
+    io::Read,
     os::unix::ffi::OsStrExt,
     process::Output,
 };
@@ -28,6 +28,7 @@ use crate::{
         error::{Error, Result},
     },
     git::program::{self, ArchiveRules, GitLocation},
+    unarchive::{Item, Kind, Visitor, read_tar},
 };
 
 const START: &[u8] = b"$Format:";
@@ -278,13 +279,31 @@ fn header<'c>(content: &'c [u8], name: &str) -> impl Iterator<Item = &'c BStr> {
 }
 
 /// The content of the file at `path` in `tar`.
-fn content_of(path: &[u8], tar: &[u8]) -> Option<Vec<u8>> {
-    let mut tar = tar::Archive::new(tar);
-    let mut entries = tar.entries().ok()?.filter_map(io::Result::ok);
-    let mut entry = entries.find(|entry| *entry.path_bytes() == *path)?;
-    let mut content = Vec::new();
-    entry.read_to_end(&mut content).ok()?;
-    Some(content).filter(|_| entry.header().entry_type().is_file())
+fn content_of(path: &[u8], mut tar: &[u8]) -> Option<Vec<u8>> {
+    let mut wanted = Wanted {
+        path,
+        content: None,
+    };
+    read_tar(&mut tar, &mut wanted).ok()?;
+    wanted.content
+}
+
+/// Takes one file of a tar.
+struct Wanted<'a> {
+    path: &'a [u8],
+    content: Option<Vec<u8>>,
+}
+
+impl Visitor for Wanted<'_> {
+    fn entry(&mut self, item: &Item<'_>, content: &mut dyn Read) -> Result<()> {
+        if item.kind == Kind::File && item.path == self.path {
+            let mut bytes = Vec::new();
+            let read = content.read_to_end(&mut bytes);
+            read.map_err(|error| cannot_expand().caused_by(error))?;
+            self.content = Some(bytes);
+        }
+        Ok(())
+    }
 }
 
 /// The formats in a content, each with the text in front of it.

@@ -44,7 +44,7 @@ impl Location {
         })
     }
 
-    /// Take `path` from the top as it is, as git does for `:(top)`.
+    /// Take `path` from the top as it is, as git does for `:(top)` and `:(prefix:0)`.
     pub(super) fn from_top(path: &BStr) -> Self {
         let bare = path.strip_suffix(b"/").filter(|bare| !bare.is_empty());
         Self {

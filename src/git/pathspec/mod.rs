@@ -242,7 +242,7 @@ impl Pathspec {
             Magic::parse(given)?
         };
         let literal = magic.literal || (defaults.noglob && !magic.glob);
-        let located = if magic.top {
+        let located = if magic.top || magic.prefix.is_some() {
             Some(Location::from_top(rest))
         } else {
             Location::of(rest, cwd, top)?

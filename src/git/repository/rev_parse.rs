@@ -55,7 +55,8 @@ pub(super) fn ask_git(
         .lines_with_terminator()
         .skip_while(|line| !is_warning(line));
     for said in from_warning.filter(|line| !is_failure(line) && !line.starts_with(b"hint:")) {
-        let is_of_lookup = said.starts_with(b"warning: ignoring ");
+        let is_of_lookup = said.starts_with(b"warning: ignoring ")
+            && !said.starts_with(b"warning: ignoring unknown ");
         for _ in 0..if is_of_lookup { lookups } else { 1 } {
             // A failed write of diagnostics is ignored.
             let _ = diagnostics.write_all(said);
@@ -70,7 +71,8 @@ pub(super) fn ask_git(
         .lines()
         .filter_map(|line| line.strip_prefix(b"fatal: "));
     let error = match fatal.next_back() {
-        Some(words) if tracks(name) || speaks_for_itself(words) => Error::fatal(words),
+        Some(words) if speaks_for_itself(words) => Error::fatal(words),
+        Some(words) if tracks(name) && words != NO_REVISION => Error::fatal(words),
         _ => Error::unknown_name(name),
     };
     let is_message = |line: &&[u8]| line.starts_with(b"error: ") || line.starts_with(b"hint:");
@@ -79,6 +81,9 @@ pub(super) fn ask_git(
         .filter(is_message)
         .fold(error, |error, line| error.after(line)))
 }
+
+/// What git-rev-parse(1) says of a name, and git-archive(1) does not.
+const NO_REVISION: &[u8] = b"Needed a single revision";
 
 /// Whether git's message `words` is about the repository, or says more than that the name is unknown.
 fn speaks_for_itself(words: &[u8]) -> bool {

@@ -80,6 +80,10 @@ const SELECTIONS: &str = "
     :(attr:label=none)
     :(attr:label)plain/a.value
     :(prefix:0,icase)DIR
+    :(prefix:0)./dir
+    :(prefix:0)../dir
+    :(prefix:0)/dir
+    :(prefix:0)dir/
 ";
 
 #[test]
@@ -95,6 +99,24 @@ fn pathspecs() {
     ] {
         repo.assert_same(["-v", "HEAD", several]);
     }
+}
+
+/// The name of the file, and a name that is none, are shown as they are.
+#[test]
+fn complaints_about_names() {
+    let repo = Repo::init();
+    repo.write(".gitattributes", "* bad!\n* a\x01b\n");
+    let _ = repo.shell("mkdir dir").success();
+    repo.write("dir/.gitattributes", "[attr]macro text\r\n");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "first"]);
+    repo.assert_same(["HEAD"]);
+    repo.write("user", "* worse!\n");
+    let file = repo.path().join("user");
+    let setting = format!("core.attributesFile={}", file.display());
+    repo.clone().with(["-c", &setting]).assert_same(["HEAD"]);
+    repo.with(["-c", "core.attributesFile=user"])
+        .assert_same(["HEAD"]);
 }
 
 /// Since 2.47 it is the attributes of the tree alone that decide, also whether anything matches.

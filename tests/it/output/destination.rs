@@ -23,6 +23,14 @@ fn output_that_cannot_be_opened() {
         ["-o", "file.txt/x", "HEAD"],
         &because("file.txt/x", "Not a directory"),
     );
+    for (name, why) in [
+        ("dir/", "Is a directory"),
+        ("file.txt/", "Is a directory"),
+        ("no/such/", "No such file or directory"),
+        ("no/..", "No such file or directory"),
+    ] {
+        repo.assert_both_die(["-o", name, "HEAD"], &because(name, why));
+    }
     let long = "n".repeat(300);
     let refused = because(&*long, "File name too long");
     repo.assert_both_die(["-o", &long, "HEAD"], &refused);

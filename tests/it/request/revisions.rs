@@ -55,6 +55,17 @@ fn what_is_no_name() {
     }
     assert_no_name(&repo, OsStr::from_bytes(b"nosuch\xff"));
     repo.assert_same(["side@{u}"]);
+    let gone = [
+        "branch.side.remote=away",
+        "branch.side.merge=refs/heads/gone",
+        "remote.away.url=/nowhere",
+        "remote.away.fetch=+refs/heads/*:refs/remotes/away/*",
+    ];
+    let gone = repo
+        .clone()
+        .with(gone.iter().flat_map(|setting| ["-c", setting]));
+    gone.assert_same(["side@{u}"]);
+    gone.assert_same(["side@{push}"]);
     // For this git has words that tell more, and we need not.
     let output = repo.sluice(["main@{99}"]);
     assert!(

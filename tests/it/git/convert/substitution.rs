@@ -272,6 +272,14 @@ fn files_that_git_expands() {
     assert_eq!(pathless.messages(), missing);
 }
 
+/// git's archive says it in a record of an extended header, whose value has a line feed.
+#[test]
+fn a_long_name_with_a_line_feed() {
+    let path = format!("n\nl/{}/file", "w".repeat(150));
+    let repo = repo_to_describe(&[(&path, b"$Format:%+s$\n")]);
+    repo.assert_same(["HEAD"]);
+}
+
 /// What a filter says about a file that git expands too is said once.
 #[test]
 fn filters_of_files_that_git_expands() {
