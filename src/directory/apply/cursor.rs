@@ -57,6 +57,16 @@ enum Way {
     Blocked(Vec<u8>),
 }
 
+/// Whether an error of this `kind` says that there is no such file: a system has none under a name that it refuses.
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::InvalidFilename)
+}
+
+/// Whether an error of this `kind` says that a directory is in use: something is in it or mounted on it.
+fn stays(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::DirectoryNotEmpty | ErrorKind::ResourceBusy)
+}
+
 impl<'r> Cursor<'r> {
     pub(super) fn new(root: &'r Dir) -> Self {
         Self {
@@ -77,14 +87,16 @@ impl<'r> Cursor<'r> {
             Way::Blocked(at) => return Ok(Some(at)),
             Way::There => {}
         }
-        let removed = if path.is_directory() {
-            self.here().remove_dir(name)
-        } else {
-            self.here().remove_file(name)
-        };
+        let removed = self.change(|here| {
+            if path.is_directory() {
+                here.remove_dir(name)
+            } else {
+                here.remove_file(name)
+            }
+        });
         match removed {
             Err(error) => match error.kind() {
-                ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty => Ok(None),
+                kind if is_absent(kind) || stays(kind) => Ok(None),
                 ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
                     Ok(Some(path.bytes().to_vec()))
                 }
@@ -99,12 +111,9 @@ impl<'r> Cursor<'r> {
         self.try_delete(path, |here, name| here.remove_file(name))
     }
 
-    /// Delete a directory if it is empty, or what is in its place.
+    /// Delete a directory if it is empty. Anything else stays.
     pub(super) fn delete_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
-        self.try_delete(path, |here, name| match here.remove_dir(name) {
-            Err(error) if error.kind() == ErrorKind::NotADirectory => here.remove_file(name),
-            removed => removed,
-        })
+        self.try_delete(path, |here, name| here.remove_dir(name))
     }
 
     fn try_delete(
@@ -112,16 +121,31 @@ impl<'r> Cursor<'r> {
         path: &ArchivePath<'_>,
         delete: impl Fn(&Dir, &OsStr) -> io::Result<()>,
     ) -> Result<()> {
-        use ErrorKind::{DirectoryNotEmpty, IsADirectory, NotFound};
         let (parent, name) = path.split();
         let Way::There = self.enter(parent, false)? else {
             return Ok(());
         };
-        match delete(self.here(), OsStr::from_bytes(name)) {
-            Err(error) if !matches!(error.kind(), NotFound | IsADirectory | DirectoryNotEmpty) => {
-                Err(failed("delete", path.bytes(), error))
+        match self.change(|here| delete(here, OsStr::from_bytes(name))) {
+            Err(error) => match error.kind() {
+                ErrorKind::IsADirectory | ErrorKind::NotADirectory => Ok(()),
+                kind if is_absent(kind) || stays(kind) => Ok(()),
+                _ => Err(failed("delete", path.bytes(), error)),
+            },
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Changes what is in the current directory. If the user may not, but owns it, the user gets all permissions first.
+    fn change(&self, act: impl Fn(&Dir) -> io::Result<()>) -> io::Result<()> {
+        let here = self.here();
+        match act(here) {
+            // The directory that the user has named is not ours to open.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && !self.at.is_empty() => {
+                let mode = here.dir_metadata()?.mode() & 0o7777;
+                let opened = here.set_permissions(".", Permissions::from_mode(mode | 0o700));
+                opened.map_err(|_| error).and_then(|()| act(here))
             }
-            _ => Ok(()),
+            done => done,
         }
     }
 

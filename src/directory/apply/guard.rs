@@ -29,8 +29,8 @@ use super::{
 pub(super) struct Guard<'r> {
     cursor: Cursor<'r>,
     ours: Ours,
-    /// Whether all that the lists name is deleted first, as before a full archive.
-    clears: bool,
+    /// Whether the lists may be ahead of the directory, so that a file of ours stands where they have a directory.
+    is_interrupted: bool,
     /// Whether a delta names the paths that its base lacks.
     names_additions: bool,
     /// Paths that the base of a delta lacks, or may lack.
@@ -63,8 +63,9 @@ impl<'r> Guard<'r> {
             return Ok(None);
         }
         let lists = [LIST, NEW_LIST].map(|name| List::open(root.directory(), name));
+        let state = DirectoryState::read(root.directory())?;
         let guard = Self {
-            clears: true,
+            is_interrupted: state.is_some_and(|state| state.is_on_the_way()),
             ..Self::new(root, listed(lists)?)
         };
         Ok(guard.has_files_of_user(root)?.then_some(guard))
@@ -95,7 +96,7 @@ impl<'r> Guard<'r> {
         Self {
             cursor: root.cursor(),
             ours,
-            clears: false,
+            is_interrupted: false,
             names_additions: false,
             added: FxHashSet::default(),
             compares: false,
@@ -172,15 +173,28 @@ impl<'r> Guard<'r> {
         }
     }
 
-    /// Something that is no directory is at `path`. Where a delta expects one of our directories, it is in the way.
+    /// Something that is no directory is at `path`. It is in the way if it is the user's.
     fn see_other(&mut self, path: &[u8]) {
         let is_ours = match self.ours.kind(path) {
-            Some(ListedKind::Other) => true,
-            Some(ListedKind::Directory) => self.clears,
-            None => false,
+            Some(ListedKind::Directory) => self.is_interrupted,
+            kind => kind.is_some(),
         };
         if !is_ours {
             self.found.0.insert(path.into(), false);
+        }
+    }
+
+    /// Whether what is at `path` is the user's: no list has it, or a list has something else there.
+    fn is_of_user(&self, path: &[u8], is_directory: bool) -> bool {
+        let kind = if is_directory {
+            ListedKind::Directory
+        } else {
+            ListedKind::Other
+        };
+        match (&self.ours, self.ours.kind(path)) {
+            // What a delta deletes, of any kind.
+            (Ours::Base(_), found) => found.is_none(),
+            (Ours::Listed(_), found) => found != Some(kind),
         }
     }
 
@@ -189,7 +203,7 @@ impl<'r> Guard<'r> {
         let mut pending = vec![path.to_vec()];
         while let Some(directory) = pending.pop() {
             for (path, is_directory) in self.cursor.entries(&directory)? {
-                if self.ours.kind(&path).is_none() {
+                if self.is_of_user(&path, is_directory) {
                     self.found.0.insert(path.clone().into(), is_directory);
                 }
                 if is_directory {
@@ -206,7 +220,7 @@ impl<'r> Guard<'r> {
         let mut pending = vec![Vec::new()];
         while let Some(directory) = pending.pop() {
             for (path, is_directory) in cursor.entries(&directory)? {
-                if !is_reserved(&path) && self.ours.kind(&path).is_none() {
+                if !is_reserved(&path) && self.is_of_user(&path, is_directory) {
                     return Ok(true);
                 }
                 if is_directory {

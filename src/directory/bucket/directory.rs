@@ -149,7 +149,7 @@ impl Bucket for DirectoryBucket {
             Ok(entries) => entries,
             Err(error) => return Ok(self.absent(folder, error)?.unwrap_or_default()),
         };
-        let listed = entries.filter_map(|entry| printable_path(entry).transpose());
+        let listed = entries.filter_map(|entry| regular_file(entry).transpose());
         let listed: io::Result<_> = listed.collect();
         listed.map_err(|error| self.failed("read", folder, &error))
     }
@@ -199,11 +199,14 @@ fn copy(content: &Spooled, file: &mut File, sent: &mut Sent<'_>) -> io::Result<(
     each_piece(content.reader(), &mut vec![0; PIECE], identity, write)
 }
 
-/// A regular file, perhaps through a symbolic link; `None` for anything else, and for a file that has disappeared.
-fn printable_path(entry: io::Result<fs::DirEntry>) -> io::Result<Option<Listed>> {
+/// A regular file, perhaps through a symbolic link; `None` for anything else, and for a file that has disappeared. A link that
+/// leads nowhere is an error: what it led to may come back.
+fn regular_file(entry: io::Result<fs::DirEntry>) -> io::Result<Option<Listed>> {
     let entry = entry?;
     let metadata = match fs::metadata(entry.path()) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound && !entry.path().is_symlink() => {
+            return Ok(None);
+        }
         metadata => metadata?,
     };
     let name = entry.file_name().into_string().ok();

@@ -258,6 +258,67 @@ fn a_file_that_is_made_after_an_interruption() {
     directory.assert_sound();
 }
 
+/// What an interrupted full archive has deleted is nobody's: a file that is there afterwards is the user's.
+#[test]
+fn a_file_in_the_place_of_one_that_was_deleted() {
+    let [from, to] = &ids();
+    let archive = Archive::of_tree(to, &target());
+    let directory = laid_down(from, &base());
+    assert_eq!(
+        directory.apply(&archive[..archive.len() - 4096]).code(),
+        128
+    );
+    directory.user("mkdir deleted && echo mine >deleted/a");
+    let old = Archive::of_tree(from, &base());
+    directory.assert_in_the_way(&[], &old, &["deleted/a"]);
+    let _ = directory.apply(&archive).success();
+    let mine = fs::read(directory.directory().join("deleted/a")).expect("it stays");
+    assert_eq!(mine, b"mine\n");
+}
+
+/// A directory in the place of a file of ours is the user's, and so is a file in the place of a directory.
+#[test]
+fn something_else_in_the_place_of_ours() {
+    let [from, to] = &ids();
+    let archive = Archive::of_tree(to, &target());
+    for (script, paths) in [
+        (
+            "rm down/to/file && mkdir down/to/file",
+            &["down/to/file/"][..],
+        ),
+        (
+            "rm down/to/file && mkdir down/to/file && echo mine >down/to/file/mine",
+            &["down/to/file/", "down/to/file/mine"],
+        ),
+        ("rm -r down && echo mine >down", &["down"]),
+        ("rm -r down && ln -s kept down", &["down"]),
+    ] {
+        let directory = laid_down(from, &base());
+        directory.user(script);
+        directory.assert_in_the_way(&[], &archive, paths);
+        let _ = directory.overwrite(&archive).success();
+        directory.assert_holds(to, &target());
+        directory.assert_sound();
+    }
+    let directory = laid_down(from, &base());
+    directory.user("rm -r deleted && echo mine >deleted");
+    let _ = directory.apply(&archive).success();
+    let mine = fs::read(directory.directory().join("deleted")).expect("it stays");
+    assert_eq!(mine, b"mine\n");
+}
+
+/// No file has the name, so none has to be deleted before the next archive.
+#[test]
+fn a_name_that_the_system_refuses() {
+    let [from, to] = &ids();
+    let directory = Target::empty();
+    let name = "n".repeat(256);
+    let refused = directory.apply(&Archive::of_tree(from, &tree([(&*name, file("1\n"))])));
+    refused.assert_refused(128, &["File name too long"]);
+    directory.user("echo mine >mine");
+    let _ = directory.apply(&Archive::of_tree(to, &target())).success();
+}
+
 /// A full archive that is read twice, because the directory has files of the user: it has the same bytes the second time, is
 /// checked to its end, and may be large.
 #[test]

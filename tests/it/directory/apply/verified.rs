@@ -230,6 +230,21 @@ fn permissions_of_directories() {
     directory.assert_sound();
 }
 
+/// Whoever owns a directory may write to it again.
+#[test]
+fn a_directory_that_its_owner_may_not_write_to() {
+    let [commit, _] = &ids();
+    let directory = laid_down(commit, &base());
+    directory
+        .repo
+        .write("archive", Archive::of_tree(commit, &base()));
+    let script =
+        "chmod 0555 dir/bin; git-sluice apply --repair dir archive && git-sluice verify dir";
+    if let Some(output) = directory.repo.unprivileged_shell(script) {
+        let _ = output.success();
+    }
+}
+
 /// A copy of the directory by hard links has a list of its own from the first change on.
 #[test]
 fn hard_links_to_the_list() {

@@ -73,6 +73,19 @@ fn what_a_channel_behind_a_link_lists_stays() {
     fleet.assert_holds("d", &ids[2]);
 }
 
+/// What the link led to may come back.
+#[test]
+fn a_channel_behind_a_link_that_leads_nowhere_removes_nothing() {
+    let (fleet, _) = Fleet::published();
+    fleet.age();
+    let objects = fleet.objects().len();
+    fs::remove_file(fleet.channel_path()).unwrap();
+    std::os::unix::fs::symlink("/nonexistent", fleet.channel_path()).unwrap();
+    let output = fleet.top.sluice(["prune", "--older-than=1h", "bucket"]);
+    output.assert_refused(10, &["No such file or directory"]);
+    assert_eq!(fleet.objects().len(), objects);
+}
+
 #[test]
 fn what_was_listed_within_the_time_stays() {
     let (fleet, _) = Fleet::published();
