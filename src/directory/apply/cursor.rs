@@ -67,6 +67,14 @@ fn stays(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::DirectoryNotEmpty | ErrorKind::ResourceBusy)
 }
 
+/// Remove a file, a symbolic link or an empty directory that is in the way.
+fn clear(here: &Dir, name: &OsStr) -> io::Result<()> {
+    match here.remove_file(name) {
+        Err(error) if error.kind() == ErrorKind::IsADirectory => here.remove_dir(name),
+        removed => removed,
+    }
+}
+
 impl<'r> Cursor<'r> {
     pub(super) fn new(root: &'r Dir) -> Self {
         Self {
@@ -136,7 +144,7 @@ impl<'r> Cursor<'r> {
     }
 
     /// Changes what is in the current directory. If the user may not, but owns it, the user gets all permissions first.
-    fn change(&self, act: impl Fn(&Dir) -> io::Result<()>) -> io::Result<()> {
+    fn change<T>(&self, act: impl Fn(&Dir) -> io::Result<T>) -> io::Result<T> {
         let here = self.here();
         match act(here) {
             // The directory that the user has named is not ours to open.
@@ -264,12 +272,12 @@ impl<'r> Cursor<'r> {
         make: impl Fn(&Dir, &OsStr) -> io::Result<T>,
     ) -> Result<T> {
         let name = self.prepare(path)?;
-        let made = match make(self.here(), name) {
+        let made = self.change(|here| match make(here, name) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                self.clear(name).and_then(|()| make(self.here(), name))
+                clear(here, name).and_then(|()| make(here, name))
             }
             made => made,
-        };
+        });
         made.map_err(|error| {
             let is_occupied = error.kind() == ErrorKind::DirectoryNotEmpty;
             let error = failed("create", path.bytes(), error);
@@ -280,14 +288,6 @@ impl<'r> Cursor<'r> {
                 error
             }
         })
-    }
-
-    /// Remove a file, a symbolic link or an empty directory that is in the way.
-    fn clear(&self, name: &OsStr) -> io::Result<()> {
-        match self.here().remove_file(name) {
-            Err(error) if error.kind() == ErrorKind::IsADirectory => self.here().remove_dir(name),
-            removed => removed,
-        }
     }
 
     /// Enter the parent of `path`, creating missing directories. Returns the name in the parent.

@@ -233,14 +233,16 @@ fn permissions_of_directories() {
 /// Whoever owns a directory may write to it again.
 #[test]
 fn a_directory_that_its_owner_may_not_write_to() {
-    let [commit, _] = &ids();
-    let directory = laid_down(commit, &base());
-    directory
-        .repo
-        .write("archive", Archive::of_tree(commit, &base()));
-    let script =
-        "chmod 0555 dir/bin; git-sluice apply --repair dir archive && git-sluice verify dir";
-    if let Some(output) = directory.repo.unprivileged_shell(script) {
+    let [from, to] = &ids();
+    let directory = laid_down(from, &base());
+    let mut next = base();
+    next.insert(b"bin/run".to_vec(), executable("#!/bin/bash\n"));
+    let repo = &directory.repo;
+    repo.write("full", Archive::of_tree(from, &base()));
+    repo.write("delta", delta([from, to], [&base(), &next]));
+    let script = "chmod 0555 dir/bin && git-sluice apply --repair dir full && git-sluice verify dir && \
+                  chmod 0555 dir/bin && git-sluice apply dir delta && git-sluice verify dir";
+    if let Some(output) = repo.unprivileged_shell(script) {
         let _ = output.success();
     }
 }
