@@ -421,7 +421,7 @@ impl Application<'_> {
             self.begin()?;
         }
         let list = ListWriter::create(self.root.directory(), &self.claim.target)?;
-        // What it names is gone: whatever is there after an interruption is the user's.
+        // All that it names is deleted: whatever is there after an interruption is the user's.
         state_files::remove(self.root.directory(), LIST)?;
         self.extract(Some(list), opened, progress)
     }
