@@ -38,7 +38,7 @@ use git_sluice::{
     output::Destination,
     request,
 };
-use process::{Process, Stderr, standard_output};
+use process::{ProcessRuntime, Stderr, standard_output};
 
 /// The blocks of musl's allocator come from the kernel one by one if they are large, and go back at once.
 #[cfg(target_env = "musl")]
@@ -262,7 +262,7 @@ fn run_command(words: RawArgs<'_>, access: request::Access) -> Result<(), CliErr
     let context = Context {
         environment: &environment,
         access,
-        surroundings: &Process(&environment),
+        runtime: &ProcessRuntime(&environment),
         messages: &mut Stderr,
         screen: terminal::screen(),
         max_memory: u64::MAX,

@@ -1,4 +1,4 @@
-//! The process as the surroundings of a command: its streams, and the repository of its environment.
+//! What a command in a process of its own runs with: the streams of the process, and the repository of its environment.
 
 use std::{
     ffi::OsString,
@@ -9,7 +9,7 @@ use std::{
 
 use git_sluice::{
     base::error::{Error, Result},
-    commands::Surroundings,
+    commands::Runtime,
     git::{environment::Environment, program, repository::Repository},
     output::{Destination, Unfinished},
 };
@@ -22,9 +22,9 @@ use crate::signals;
 const PIPE_BYTES: usize = 1 << 20;
 
 /// The process, with its environment.
-pub(super) struct Process<'a>(pub(super) &'a Environment);
+pub(super) struct ProcessRuntime<'a>(pub(super) &'a Environment);
 
-impl Surroundings for Process<'_> {
+impl Runtime for ProcessRuntime<'_> {
     fn repository(&self) -> Result<Result<Repository>> {
         Repository::open(self.0)
     }

@@ -25,7 +25,7 @@ use crate::{
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let options: cli::Apply = words.options()?;
-    let destination = context.surroundings.output()?;
+    let destination = context.runtime.output()?;
     refuse_file(&options, context.directory())?;
     let source = Source::of(&options, context.directory())?;
     let applied = apply(&options, source, &mut context, destination);
@@ -140,7 +140,7 @@ fn apply(
             let metadata = file.metadata().ok().filter(Metadata::is_file);
             (Box::new(file), metadata.map(|metadata| metadata.len()))
         }
-        Source::Input if context.surroundings.input_is_terminal() => {
+        Source::Input if context.runtime.input_is_terminal() => {
             let target = options.directory.as_os_str().as_bytes();
             return Err(
                 Error::fatal("cannot read an archive from a terminal").hinted(format_bytes(
@@ -149,10 +149,7 @@ fn apply(
                 )),
             );
         }
-        Source::Input => (
-            context.surroundings.input()?,
-            context.surroundings.input_len(),
-        ),
+        Source::Input => (context.runtime.input()?, context.runtime.input_len()),
     };
     let archive = Archive {
         content,

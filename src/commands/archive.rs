@@ -34,18 +34,18 @@ pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliErr
     let exists = |file: &OsStr| context.directory().file(file).path.exists();
     let words = words.first_pass(exists)?;
     if words.remote.is_some() {
-        return Err(context.surroundings.become_git(words.for_git()?).into());
+        return Err(context.runtime.become_git(words.for_git()?).into());
     }
     let opened = context.open()?;
     let output = words.output.clone();
     let destination = match &output {
         Some(path) => {
             let created = Destination::create(&context.directory().file(path), |file| {
-                context.surroundings.watch(file)
+                context.runtime.watch(file)
             });
             created.map_err(|error| hint_at_home(path, error, context.environment))?
         }
-        None => context.surroundings.output()?,
+        None => context.runtime.output()?,
     };
     let (options, extras) = words.second_pass(|word| context.extras(word, &opened.repository))?;
     if context.access == Access::Remote && !extras.is_empty() {
@@ -124,7 +124,7 @@ impl ArchiveCommand<'_> {
             summary.as_deref(),
             self.args.output.as_deref(),
             self.context.directory(),
-            &|number| self.context.surroundings.band(number),
+            &|number| self.context.runtime.band(number),
         )?;
         let is_served = self.context.access == Access::Remote;
         let log = request::run_log(self.environment, &repository, is_served, &self.words)?;

@@ -1,4 +1,4 @@
-//! A command's surroundings: streams, environment, repository. Must not touch the process's own streams.
+//! The context of a command: streams, environment, repository. Must not touch the process's own streams.
 
 use std::{
     borrow::Cow,
@@ -12,7 +12,7 @@ use std::{
 use bstr::{BStr, BString, ByteSlice};
 use clap::FromArgMatches;
 
-use super::Surroundings;
+use super::Runtime;
 use crate::{
     base::{
         error::{Error, Result},
@@ -32,14 +32,14 @@ use crate::{
     request::{self, Access, Inputs, Purpose, Request, format::Formats},
 };
 
-/// The surroundings of a command. The caller owns the process and its streams.
+/// The context of a command. The caller owns the process and its streams.
 pub struct Context<'a> {
     /// Variables and the current directory.
     pub environment: &'a Environment,
     /// For whom an archive is made.
     pub access: Access,
     /// Streams, the repository, and care for unfinished files.
-    pub surroundings: &'a dyn Surroundings,
+    pub runtime: &'a dyn Runtime,
     /// Takes messages to the user.
     pub messages: &'a mut (dyn Write + Send + 'static),
     /// The place that messages go to. On a terminal, progress is shown unless the words say otherwise.
@@ -62,15 +62,15 @@ impl<'a> Context<'a> {
 
     /// Writes a text as the output of the command.
     pub(super) fn write_text(&self, text: &str) -> Result<()> {
-        let mut destination = self.surroundings.output()?;
+        let mut destination = self.runtime.output()?;
         let written = destination.write_all(text.as_bytes());
         written.map_err(|error| Error::write(&error))?;
         destination.complete()
     }
 
-    /// The repository and its surroundings.
+    /// The repository, its formats and its environment.
     pub(super) fn open(&self) -> Result<Opened<'a>> {
-        let repository = self.surroundings.repository()?;
+        let repository = self.runtime.repository()?;
         let formats = match &repository {
             Ok(repository) => self.formats(&repository.config, &repository.directory),
             Err(_) => {
@@ -184,7 +184,7 @@ impl<'a> Context<'a> {
         }
         let nul = content.pathspec_file_nul;
         let pathspecs = if file == "-" {
-            pathspecs_from(BufReader::new(self.surroundings.input()?), nul)?
+            pathspecs_from(BufReader::new(self.runtime.input()?), nul)?
         } else {
             pathspecs_from(self.directory().file(file).open()?, nul)?
         };
@@ -200,7 +200,7 @@ impl<'a> Context<'a> {
         args: impl FnOnce(&T, Vec<Extra>) -> Args,
     ) -> Result<(T, Question<'a>), CliError> {
         let opened = self.open()?;
-        let destination = self.surroundings.output()?;
+        let destination = self.runtime.output()?;
         let (options, extras) = words.parse(|word| self.extras(word, &opened.repository))?;
         let mut args = args(&options, extras);
         let opened = self.adjust(&mut args, opened)?;
@@ -218,7 +218,7 @@ pub(super) fn no_channel(word: &str) -> String {
     format!("'{word}' is a bucket, and the channel is missing")
 }
 
-/// A repository, or why there is none, and its surroundings.
+/// A repository, or why there is none, its formats and its environment.
 pub(super) struct Opened<'a> {
     pub(super) repository: Result<Repository>,
     pub(super) formats: Formats,

@@ -22,7 +22,7 @@ mod missing;
 mod profile;
 mod prune;
 mod publish;
-mod surroundings;
+mod runtime;
 mod verify;
 
 use crate::{
@@ -30,12 +30,12 @@ use crate::{
     cli::{CliError, CommandName, RawArgs},
 };
 pub use context::{Context, refuse_ambiguous};
-pub use surroundings::Surroundings;
+pub use runtime::Runtime;
 
 /// Runs the command that `words` give. A batch, a server and a stand-in need the process, so its
 /// owner runs them.
 pub fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
-    refuse_ambiguous(&words, &|| context.surroundings.repository())?;
+    refuse_ambiguous(&words, &|| context.runtime.repository())?;
     match words.command {
         CommandName::Archive => archive::run(words, context),
         CommandName::Ls => ls::run(words, context),

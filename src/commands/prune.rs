@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
     let options: cli::Prune = words.options()?;
-    let mut destination = context.surroundings.output()?;
+    let mut destination = context.runtime.output()?;
     let open = |url: &BucketUrl| bucket::open(url, context.directory(), options.options.timeout);
     let bucket = open(&BucketUrl::new(&options.bucket))?;
     if !channels::is_bucket(&*bucket)? {

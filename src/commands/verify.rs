@@ -10,7 +10,7 @@ use crate::{
 
 pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
     let options: cli::Verify = words.options()?;
-    let mut destination = context.surroundings.output()?;
+    let mut destination = context.runtime.output()?;
     let screen = context.screen(&options.progress);
     let directory = TargetDirectory {
         directory: context.directory().file(&options.directory),

@@ -145,14 +145,11 @@ impl Comparison<'_, '_> {
                 ));
             }
             let refused = Error::fatal("cannot read an archive from a terminal");
-            return if self.context.surroundings.input_is_terminal() {
+            return if self.context.runtime.input_is_terminal() {
                 Err(refused.hinted("git sluice compare <archive>"))
             } else {
-                let stream = self.context.surroundings.input()?;
-                Ok((
-                    Source::Stream(stream),
-                    self.context.surroundings.input_len(),
-                ))
+                let stream = self.context.runtime.input()?;
+                Ok((Source::Stream(stream), self.context.runtime.input_len()))
             };
         }
         let file = self.context.directory().file(word);

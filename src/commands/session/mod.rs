@@ -7,7 +7,7 @@
 mod command_line;
 mod failure;
 mod outputs;
-mod surroundings;
+mod runtime;
 
 use std::{
     ffi::OsString,
@@ -35,7 +35,7 @@ use crate::{
 pub use command_line::CommandLine;
 pub use failure::Failure;
 pub use outputs::Outputs;
-use surroundings::OfRequest;
+use runtime::RequestRuntime;
 
 /// Repositories that stay open by default.
 const REPOSITORIES: usize = 100;
@@ -114,7 +114,7 @@ impl Session {
         let context = Context {
             environment: &environment,
             access: Caller::Local,
-            surroundings: &OfRequest {
+            runtime: &RequestRuntime {
                 repositories: &self.repositories,
                 environment: &environment,
                 outputs,

@@ -1,11 +1,11 @@
-//! A session as the surroundings of a command: the streams of one answer, and a repository that stays open.
+//! What a command in a session runs with: the streams of one answer, and a repository that stays open.
 
 use std::{ffi::OsString, io::Read};
 
 use super::outputs::Outputs;
 use crate::{
     base::error::{Error, Result},
-    commands::Surroundings,
+    commands::Runtime,
     git::{
         environment::Environment,
         repository::{Repository, pool::RepositoryPool},
@@ -14,14 +14,14 @@ use crate::{
 };
 
 /// A request of a session.
-pub(super) struct OfRequest<'a> {
+pub(super) struct RequestRuntime<'a> {
     pub(super) repositories: &'a RepositoryPool,
     pub(super) environment: &'a Environment,
     pub(super) outputs: &'a Outputs,
     pub(super) watch: fn(Unfinished) -> Result<()>,
 }
 
-impl Surroundings for OfRequest<'_> {
+impl Runtime for RequestRuntime<'_> {
     fn repository(&self) -> Result<Result<Repository>> {
         self.repositories.open(self.environment)
     }

@@ -1,4 +1,4 @@
-//! What a command has from its caller, which owns the process and its streams.
+//! What a command runs with. Its caller owns the process and the streams of the process.
 
 use std::{ffi::OsString, io::Read};
 
@@ -8,8 +8,8 @@ use crate::{
     output::{Destination, Unfinished},
 };
 
-/// A process, or a session that answers a request.
-pub trait Surroundings {
+/// The runtime of a command: a process, or a session that answers a request.
+pub trait Runtime {
     /// Opens the repository of the environment. The outer error ends the command before any other check.
     fn repository(&self) -> Result<Result<Repository>>;
 
