@@ -28,7 +28,7 @@ use crate::{
         error::{Error, Result},
     },
     git::program::{self, ArchiveRules, GitLocation},
-    unarchive::{Item, Kind, Visitor, read_tar},
+    unarchive::{Item, Kind, Visitor, read_tar, unreadable},
 };
 
 const START: &[u8] = b"$Format:";
@@ -231,7 +231,7 @@ impl Substitution {
         let output = program::archived_files(&self.location, &self.commit, &paths, &self.rules);
         let tar = self.output(output, log)?;
         let path = [&self.rules.below[..], file.path].concat();
-        content_of(&path, &tar)
+        content_of(&path, &tar)?
             .ok_or_else(|| cannot_expand().caused_by("git archives no such file"))
     }
 
@@ -278,14 +278,15 @@ fn header<'c>(content: &'c [u8], name: &str) -> impl Iterator<Item = &'c BStr> {
     lines.filter_map(move |line| Some(line.strip_prefix(name.as_bytes())?.as_bstr()))
 }
 
-/// The content of the file at `path` in `tar`.
-fn content_of(path: &[u8], mut tar: &[u8]) -> Option<Vec<u8>> {
+/// The content of the file at `path` in `tar`, if the file is there.
+fn content_of(path: &[u8], mut tar: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut wanted = Wanted {
         path,
         content: None,
     };
-    read_tar(&mut tar, &mut wanted).ok()?;
-    wanted.content
+    let read = read_tar(&mut tar, &mut wanted);
+    read.map_err(|error| cannot_expand().caused_by(error))?;
+    Ok(wanted.content)
 }
 
 /// Takes one file of a tar.
@@ -297,10 +298,8 @@ struct Wanted<'a> {
 impl Visitor for Wanted<'_> {
     fn entry(&mut self, item: &Item<'_>, content: &mut dyn Read) -> Result<()> {
         if item.kind == Kind::File && item.path == self.path {
-            let mut bytes = Vec::new();
-            let read = content.read_to_end(&mut bytes);
-            read.map_err(|error| cannot_expand().caused_by(error))?;
-            self.content = Some(bytes);
+            let bytes = self.content.insert(Vec::new());
+            content.read_to_end(bytes).map_err(unreadable)?;
         }
         Ok(())
     }
