@@ -4,7 +4,6 @@
 
 mod binary;
 mod book;
-mod chart;
 mod check_targets;
 mod corpus;
 mod dist;
@@ -16,7 +15,6 @@ mod measure;
 mod median;
 mod plot;
 mod process;
-mod record;
 mod scratch;
 mod size;
 
@@ -27,7 +25,6 @@ use clap::Parser;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Book(book::Args),
-    Chart(chart::Args),
     CheckTargets(check_targets::Args),
     Corpus(corpus::Args),
     Gate(gate::Args),
@@ -35,13 +32,11 @@ enum Task {
     Fuzz(fuzz::Args),
     Install(install::Args),
     Measure(measure::Args),
-    Record(record::Args),
 }
 
 fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Book(args) => book::run(&args),
-        Task::Chart(args) => chart::run(&args),
         Task::CheckTargets(args) => check_targets::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Gate(args) => gate::run(&args),
@@ -49,6 +44,5 @@ fn main() -> anyhow::Result<()> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Install(args) => install::run(&args),
         Task::Measure(args) => measure::run(&args),
-        Task::Record(args) => record::run(&args),
     }
 }
