@@ -23,10 +23,6 @@ mod stand_in;
 mod submodules;
 mod suite;
 mod usage;
-mod zoekt;
-// It asks Linux for the memory of a process.
-#[cfg(target_os = "linux")]
-mod zoekt_index;
 
 use clap::Subcommand;
 
@@ -58,9 +54,6 @@ enum Measurement {
     StandIn(stand_in::Args),
     Submodules(submodules::Args),
     Suite(suite::Args),
-    Zoekt(zoekt::Args),
-    #[cfg(target_os = "linux")]
-    ZoektIndex(zoekt_index::Args),
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -84,8 +77,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Submodules(args) => submodules::run(args),
         Measurement::Suite(args) => suite::run(args),
-        Measurement::Zoekt(args) => zoekt::run(args),
-        #[cfg(target_os = "linux")]
-        Measurement::ZoektIndex(args) => zoekt_index::run(args),
     }
 }
