@@ -18,7 +18,6 @@ mod header;
 mod lfs;
 mod next_commit;
 mod partial;
-mod scenario;
 mod stand_in;
 mod submodules;
 mod suite;
@@ -49,7 +48,6 @@ enum Measurement {
     Fleet(fleet::Args),
     Lfs(lfs::Args),
     Partial(partial::Args),
-    Scenario(scenario::Args),
     NextCommit(next_commit::Args),
     StandIn(stand_in::Args),
     Submodules(submodules::Args),
@@ -72,7 +70,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Fleet(args) => fleet::run(args),
         Measurement::Lfs(args) => lfs::run(args),
         Measurement::Partial(args) => partial::run(args),
-        Measurement::Scenario(args) => scenario::run(args),
         Measurement::NextCommit(args) => next_commit::run(args),
         Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Submodules(args) => submodules::run(args),
