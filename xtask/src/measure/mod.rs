@@ -2,7 +2,6 @@
 
 mod ahead;
 mod apply;
-mod batch;
 // It mounts a FUSE file system.
 #[cfg(target_os = "linux")]
 mod cold;
@@ -36,7 +35,6 @@ pub struct Args {
 enum Measurement {
     Ahead(ahead::Args),
     Apply(apply::Args),
-    Batch(batch::Args),
     #[cfg(target_os = "linux")]
     Cold(cold::Args),
     Compare(compare::Args),
@@ -58,7 +56,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.measurement {
         Measurement::Ahead(args) => ahead::run(args),
         Measurement::Apply(args) => apply::run(args),
-        Measurement::Batch(args) => batch::run(args),
         #[cfg(target_os = "linux")]
         Measurement::Cold(args) => cold::run(args),
         Measurement::Compare(args) => compare::run(args),
