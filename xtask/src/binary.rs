@@ -16,7 +16,17 @@ pub(crate) struct Binary {
 }
 
 pub(crate) fn build() -> Result<Binary> {
-    build_with(&[], "")
+    let workspace = Workspace::find()?;
+    process::run(cargo().args([
+        "build",
+        "--release",
+        "--package=git-sluice",
+        "--bin=git-sluice",
+    ]))?;
+    Ok(Binary {
+        path: install(&workspace.target)?,
+        version: format!("git-sluice {}", workspace.version),
+    })
 }
 
 /// The program at `path`, from any directory; without a path, the one of this work tree, which is built.
@@ -27,11 +37,6 @@ pub(crate) fn at_or_built(path: Option<&Path>) -> Result<PathBuf> {
             .with_context(|| format!("no program '{}'", path.display())),
         None => Ok(build()?.path),
     }
-}
-
-/// With object stores, beside the other one.
-pub(crate) fn build_for_stores() -> Result<Binary> {
-    build_with(&["--features=store"], "store")
 }
 
 /// The folder of the source.
@@ -74,23 +79,6 @@ impl Workspace {
             version: version.context("cargo names no version")?.to_owned(),
         })
     }
-}
-
-/// Builds with further `options`, into this folder of the target folder.
-fn build_with(options: &[&str], folder: &str) -> Result<Binary> {
-    let workspace = Workspace::find()?;
-    let target = workspace.target.join(folder);
-    process::run(
-        cargo()
-            .args(["build", "--release", "--package=git-sluice"])
-            .args(["--bin=git-sluice", "--target-dir"])
-            .arg(&target)
-            .args(options),
-    )?;
-    Ok(Binary {
-        path: install(&target)?,
-        version: format!("git-sluice {}", workspace.version),
-    })
 }
 
 /// A copy, as an installation makes one. What the linker wrote lies in the kernel's cache page by page, until

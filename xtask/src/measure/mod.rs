@@ -12,7 +12,6 @@ mod crowd;
 // It moves bytes with `splice`.
 #[cfg(target_os = "linux")]
 mod fanout;
-mod fleet;
 mod header;
 mod lfs;
 mod next_commit;
@@ -43,7 +42,6 @@ enum Measurement {
     Crowd(crowd::Args),
     #[cfg(target_os = "linux")]
     Fanout(fanout::Args),
-    Fleet(fleet::Args),
     Lfs(lfs::Args),
     Partial(partial::Args),
     NextCommit(next_commit::Args),
@@ -64,7 +62,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Crowd(args) => crowd::run(args),
         #[cfg(target_os = "linux")]
         Measurement::Fanout(args) => fanout::run(args),
-        Measurement::Fleet(args) => fleet::run(args),
         Measurement::Lfs(args) => lfs::run(args),
         Measurement::Partial(args) => partial::run(args),
         Measurement::NextCommit(args) => next_commit::run(args),
