@@ -13,7 +13,6 @@ mod install;
 mod layout;
 mod measure;
 mod median;
-mod plot;
 mod process;
 mod scratch;
 mod size;

@@ -9,9 +9,6 @@ mod compare;
 mod compare_archive;
 mod cost;
 mod crowd;
-// It moves bytes with `splice`.
-#[cfg(target_os = "linux")]
-mod fanout;
 mod header;
 mod lfs;
 mod next_commit;
@@ -40,8 +37,6 @@ enum Measurement {
     CompareArchive(compare_archive::Args),
     Cost(cost::Args),
     Crowd(crowd::Args),
-    #[cfg(target_os = "linux")]
-    Fanout(fanout::Args),
     Lfs(lfs::Args),
     Partial(partial::Args),
     NextCommit(next_commit::Args),
@@ -60,8 +55,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::CompareArchive(args) => compare_archive::run(args),
         Measurement::Cost(args) => cost::run(args),
         Measurement::Crowd(args) => crowd::run(args),
-        #[cfg(target_os = "linux")]
-        Measurement::Fanout(args) => fanout::run(args),
         Measurement::Lfs(args) => lfs::run(args),
         Measurement::Partial(args) => partial::run(args),
         Measurement::NextCommit(args) => next_commit::run(args),
