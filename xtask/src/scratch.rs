@@ -18,13 +18,6 @@ pub(crate) fn directory_in(place: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(&prefix).tempdir_in(place)
 }
 
-/// Makes the directory `target` a copy of `source`.
-pub(crate) fn copy(source: &Path, target: &Path) -> anyhow::Result<()> {
-    let _ = std::fs::remove_dir_all(target);
-    let mut cp = process::Command::new("cp");
-    crate::process::quiet(cp.arg("-a").arg(source).arg(target)).map(drop)
-}
-
 /// Writes the script `text`, through another process: a program cannot be executed while any process has it open for writing, and
 /// a process that another test starts holds copies of our handles for a moment.
 #[cfg(test)]

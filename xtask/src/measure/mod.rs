@@ -11,7 +11,6 @@ mod cost;
 mod crowd;
 mod header;
 mod lfs;
-mod next_commit;
 mod partial;
 mod stand_in;
 mod submodules;
@@ -39,7 +38,6 @@ enum Measurement {
     Crowd(crowd::Args),
     Lfs(lfs::Args),
     Partial(partial::Args),
-    NextCommit(next_commit::Args),
     StandIn(stand_in::Args),
     Submodules(submodules::Args),
     Suite(suite::Args),
@@ -57,7 +55,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Crowd(args) => crowd::run(args),
         Measurement::Lfs(args) => lfs::run(args),
         Measurement::Partial(args) => partial::run(args),
-        Measurement::NextCommit(args) => next_commit::run(args),
         Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Submodules(args) => submodules::run(args),
         Measurement::Suite(args) => suite::run(args),
