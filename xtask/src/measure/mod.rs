@@ -13,7 +13,6 @@ mod header;
 mod lfs;
 mod partial;
 mod stand_in;
-mod submodules;
 mod suite;
 mod usage;
 
@@ -39,7 +38,6 @@ enum Measurement {
     Lfs(lfs::Args),
     Partial(partial::Args),
     StandIn(stand_in::Args),
-    Submodules(submodules::Args),
     Suite(suite::Args),
 }
 
@@ -56,7 +54,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Lfs(args) => lfs::run(args),
         Measurement::Partial(args) => partial::run(args),
         Measurement::StandIn(args) => stand_in::run(args),
-        Measurement::Submodules(args) => submodules::run(args),
         Measurement::Suite(args) => suite::run(args),
     }
 }
