@@ -11,7 +11,6 @@ mod cost;
 mod crowd;
 mod header;
 mod lfs;
-mod partial;
 mod stand_in;
 mod suite;
 mod usage;
@@ -36,7 +35,6 @@ enum Measurement {
     Cost(cost::Args),
     Crowd(crowd::Args),
     Lfs(lfs::Args),
-    Partial(partial::Args),
     StandIn(stand_in::Args),
     Suite(suite::Args),
 }
@@ -52,7 +50,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Cost(args) => cost::run(args),
         Measurement::Crowd(args) => crowd::run(args),
         Measurement::Lfs(args) => lfs::run(args),
-        Measurement::Partial(args) => partial::run(args),
         Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Suite(args) => suite::run(args),
     }
