@@ -23,7 +23,6 @@ use anyhow::{Context, Result, ensure};
 use crate::{process, size};
 use content::FixedRecords;
 use history::History;
-pub(crate) use random::Random;
 
 /// Make a large bare repository from a seed, with the history and the packs of a real one
 ///

@@ -10,7 +10,6 @@ mod compare_archive;
 mod cost;
 mod crowd;
 mod header;
-mod lfs;
 mod stand_in;
 mod suite;
 mod usage;
@@ -34,7 +33,6 @@ enum Measurement {
     CompareArchive(compare_archive::Args),
     Cost(cost::Args),
     Crowd(crowd::Args),
-    Lfs(lfs::Args),
     StandIn(stand_in::Args),
     Suite(suite::Args),
 }
@@ -49,7 +47,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::CompareArchive(args) => compare_archive::run(args),
         Measurement::Cost(args) => cost::run(args),
         Measurement::Crowd(args) => crowd::run(args),
-        Measurement::Lfs(args) => lfs::run(args),
         Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Suite(args) => suite::run(args),
     }
