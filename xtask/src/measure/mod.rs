@@ -8,7 +8,6 @@ mod cold;
 mod compare;
 mod compare_archive;
 mod cost;
-mod crowd;
 mod header;
 mod stand_in;
 mod suite;
@@ -32,7 +31,6 @@ enum Measurement {
     Compare(compare::Args),
     CompareArchive(compare_archive::Args),
     Cost(cost::Args),
-    Crowd(crowd::Args),
     StandIn(stand_in::Args),
     Suite(suite::Args),
 }
@@ -46,7 +44,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Compare(args) => compare::run(args),
         Measurement::CompareArchive(args) => compare_archive::run(args),
         Measurement::Cost(args) => cost::run(args),
-        Measurement::Crowd(args) => crowd::run(args),
         Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Suite(args) => suite::run(args),
     }
