@@ -1,6 +1,5 @@
 //! Measurements, as `cargo xtask measure <name>`: one file for each.
 
-mod ahead;
 mod apply;
 // It mounts a FUSE file system.
 #[cfg(target_os = "linux")]
@@ -24,7 +23,6 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Measurement {
-    Ahead(ahead::Args),
     Apply(apply::Args),
     #[cfg(target_os = "linux")]
     Cold(cold::Args),
@@ -37,7 +35,6 @@ enum Measurement {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.measurement {
-        Measurement::Ahead(args) => ahead::run(args),
         Measurement::Apply(args) => apply::run(args),
         #[cfg(target_os = "linux")]
         Measurement::Cold(args) => cold::run(args),
