@@ -1,7 +1,6 @@
 //! Running other programs: each failure names the command, so that it can be repeated by hand.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -72,13 +71,6 @@ pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path)
         .map(|directory| directory.join(program))
         .find(|path| path.is_file())
-}
-
-/// The search path with `directory` in front.
-pub(crate) fn search_path_from(directory: &Path) -> Result<OsString> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let all = std::iter::once(directory.to_owned()).chain(std::env::split_paths(&path));
-    Ok(std::env::join_paths(all)?)
 }
 
 #[cfg(test)]

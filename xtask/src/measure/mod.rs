@@ -8,7 +8,6 @@ mod compare;
 mod compare_archive;
 mod cost;
 mod header;
-mod stand_in;
 mod suite;
 mod usage;
 
@@ -29,7 +28,6 @@ enum Measurement {
     Compare(compare::Args),
     CompareArchive(compare_archive::Args),
     Cost(cost::Args),
-    StandIn(stand_in::Args),
     Suite(suite::Args),
 }
 
@@ -41,7 +39,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Compare(args) => compare::run(args),
         Measurement::CompareArchive(args) => compare_archive::run(args),
         Measurement::Cost(args) => cost::run(args),
-        Measurement::StandIn(args) => stand_in::run(args),
         Measurement::Suite(args) => suite::run(args),
     }
 }
