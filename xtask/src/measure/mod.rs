@@ -1,6 +1,5 @@
 //! Measurements, as `cargo xtask measure <name>`: one file for each.
 
-mod apply;
 // It mounts a FUSE file system.
 #[cfg(target_os = "linux")]
 mod cold;
@@ -22,7 +21,6 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Measurement {
-    Apply(apply::Args),
     #[cfg(target_os = "linux")]
     Cold(cold::Args),
     Compare(compare::Args),
@@ -33,7 +31,6 @@ enum Measurement {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.measurement {
-        Measurement::Apply(args) => apply::run(args),
         #[cfg(target_os = "linux")]
         Measurement::Cold(args) => cold::run(args),
         Measurement::Compare(args) => compare::run(args),
