@@ -4,7 +4,6 @@
 #[cfg(target_os = "linux")]
 mod cold;
 mod compare;
-mod compare_archive;
 mod cost;
 mod header;
 mod suite;
@@ -24,7 +23,6 @@ enum Measurement {
     #[cfg(target_os = "linux")]
     Cold(cold::Args),
     Compare(compare::Args),
-    CompareArchive(compare_archive::Args),
     Cost(cost::Args),
     Suite(suite::Args),
 }
@@ -34,7 +32,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         #[cfg(target_os = "linux")]
         Measurement::Cold(args) => cold::run(args),
         Measurement::Compare(args) => compare::run(args),
-        Measurement::CompareArchive(args) => compare_archive::run(args),
         Measurement::Cost(args) => cost::run(args),
         Measurement::Suite(args) => suite::run(args),
     }
