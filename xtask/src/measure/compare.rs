@@ -2,65 +2,40 @@
 //! memory.
 //!
 //! A table may only be printed for archives that are equal, and both programs must be treated the
-//! same: same directory, same arguments, same sink, taking turns at going first. Others may stand beside
-//! them, if what is different about theirs is said.
+//! same: same directory, same arguments, same sink, taking turns at going first.
 
 mod args;
-mod bars;
 mod contender;
 pub(crate) mod equality;
 mod filters;
 mod hyperfine;
-mod peers;
 mod report;
 mod watched;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
 use crate::binary::{self, Binary};
 use crate::process;
 pub(crate) use args::Args;
-use bars::Bar;
-use contender::{Contender, Sink};
-use hyperfine::Timings;
+use contender::Contender;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    ensure!(
-        !args.peers || !args.to.contains(&Sink::File),
-        "--peers cannot write to files"
-    );
     let hyperfine = hyperfine::version()?;
     if args.drop_caches {
         hyperfine::check_drop_caches()?;
     }
     let binary = binary::build()?;
-    let mut report = String::new();
-    let mut bars = Vec::new();
     for repo in &args.repo {
-        report += &compare(args, repo, &binary, &hyperfine, &mut bars)?;
-    }
-    if args.plot {
-        report += &bars::draw(&bars, args.to[0]);
-    }
-    print!("{report}");
-    if let Some(file) = &args.markdown {
-        fs::write(file, report).with_context(|| format!("could not write '{}'", file.display()))?;
+        print!("{}", compare(args, repo, &binary, &hyperfine)?);
     }
     Ok(())
 }
 
-/// The report about one repository. A bar for each format is added to `bars`.
-fn compare(
-    args: &Args,
-    repo: &Path,
-    binary: &Binary,
-    hyperfine: &str,
-    bars: &mut Vec<Bar>,
-) -> Result<String> {
+/// The report about one repository.
+fn compare(args: &Args, repo: &Path, binary: &Binary, hyperfine: &str) -> Result<String> {
     let directory = repository_directory(repo)?;
     let versions = [
         process::text(Command::new("git").arg("--version"))?,
@@ -72,11 +47,6 @@ fn compare(
         let mut contenders = contenders(args, format, &binary.path);
         let bytes = equality::check(&contenders, &directory)?;
         report += &report::equality(bytes);
-        if args.peers && format == "tar" {
-            let peers = peers::find(&args.rev, &contenders[0], &directory);
-            contenders.extend(peers.contenders);
-            report += &report::others(&peers.notes);
-        }
         let filtered = if args.filters {
             Some(filters::find(&args.rev, &contenders[1], &directory)?)
         } else {
@@ -84,31 +54,13 @@ fn compare(
         };
         if let Some(filtered) = &filtered {
             contenders.extend(filtered.contenders.iter().cloned());
-            report += &report::others(&filtered.notes);
+            report += &report::filters(&filtered.notes);
         }
         let timings = hyperfine::measure(&contenders, &directory, args)?;
         let watched = watched::measure(&contenders, &directory, &args.to)?;
         report += &report::table(&contenders, &timings, &watched);
-        let (_, timings) = &timings[0];
-        bars.push(Bar {
-            repository: name(repo),
-            revision: args.rev.clone(),
-            format: format.clone(),
-            ratio: median(&timings[1]) / median(&timings[0]),
-        });
     }
     Ok(report)
-}
-
-fn median(timings: &Timings) -> f64 {
-    crate::median::median(timings.wall.iter().copied())
-}
-
-/// The name of a repository: that of its directory.
-fn name(repo: &Path) -> String {
-    let full = repo.canonicalize().unwrap_or_else(|_| repo.to_owned());
-    let name = full.file_name().unwrap_or(full.as_os_str());
-    name.to_string_lossy().into_owned()
 }
 
 /// `git archive` first, since all others are measured against it.

@@ -40,12 +40,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
     pub(super) format: Vec<String>,
 
-    /// Measure other programs, too: gitoxide, JGit, dulwich and `git cat-file`, as far as installed
-    ///
-    /// They are asked for tar only. Above the table is said how their archives differ from git's.
-    #[arg(long)]
-    pub(super) peers: bool,
-
     /// Measure git-sluice with filters, too: a thousand patterns, directories and large files left out
     #[arg(long)]
     pub(super) filters: bool,
@@ -53,14 +47,4 @@ pub(crate) struct Args {
     /// Empty the kernel's file caches before each run (needs root)
     #[arg(long)]
     pub(super) drop_caches: bool,
-
-    /// Draw a bar for each repository and format: the wall time beside git's
-    ///
-    /// With several thread counts or sinks, the first of them counts.
-    #[arg(long)]
-    pub(super) plot: bool,
-
-    /// Write the report to this file, too
-    #[arg(long, value_name = "FILE")]
-    pub(super) markdown: Option<PathBuf>,
 }

@@ -25,7 +25,14 @@ pub(super) fn check(contenders: &[Contender], directory: &Path) -> Result<u64> {
 }
 
 fn check_pair(reference: &Contender, other: &Contender, directory: &Path) -> Result<u64> {
-    let (outcome, [one, two]) = run_pair(reference, other, directory)?;
+    let mut runs = [
+        Run::start(reference, directory)?,
+        Run::start(other, directory)?,
+    ];
+    let [one, two] = &mut runs;
+    let outcome = compare(&mut one.stdout, &mut two.stdout)?;
+    let [one, two] = runs.map(Run::finish);
+    let (one, two) = (one?, two?);
     let (name_one, name_two) = (&reference.label, &other.label);
     match outcome {
         Outcome::Different { offset } => bail!(
@@ -42,31 +49,14 @@ fn check_pair(reference: &Contender, other: &Contender, directory: &Path) -> Res
     }
 }
 
-/// Whether both succeed and write the same bytes.
-pub(super) fn are_equal(one: &Contender, two: &Contender, directory: &Path) -> Result<bool> {
-    let (outcome, statuses) = run_pair(one, two, directory)?;
-    let succeeded = statuses.iter().all(ExitStatus::success);
-    Ok(succeeded && matches!(outcome, Outcome::Equal { .. }))
-}
-
-fn run_pair(
-    one: &Contender,
-    two: &Contender,
-    directory: &Path,
-) -> Result<(Outcome, [ExitStatus; 2])> {
-    let (mut one, mut two) = (Run::start(one, directory)?, Run::start(two, directory)?);
-    let outcome = compare(&mut one.stdout, &mut two.stdout)?;
-    Ok((outcome, [one.finish()?, two.finish()?]))
-}
-
 /// A contender at work.
-pub(super) struct Run {
+struct Run {
     child: Child,
-    pub(super) stdout: ChildStdout,
+    stdout: ChildStdout,
 }
 
 impl Run {
-    pub(super) fn start(contender: &Contender, directory: &Path) -> Result<Self> {
+    fn start(contender: &Contender, directory: &Path) -> Result<Self> {
         let mut command = contender.command(directory);
         let mut child = command
             .stdout(Stdio::piped())
@@ -77,7 +67,7 @@ impl Run {
     }
 
     /// Closes the pipe, of which a program that is still writing dies, and waits for the end.
-    pub(super) fn finish(mut self) -> Result<ExitStatus> {
+    fn finish(mut self) -> Result<ExitStatus> {
         drop(self.stdout);
         Ok(self.child.wait()?)
     }

@@ -44,9 +44,9 @@ pub(super) fn equality(bytes: u64) -> String {
     format!("The archives of git and git-sluice are equal, {bytes} bytes each.\n\n")
 }
 
-/// What is above a table that has others in it, whose archives need not be equal.
-pub(super) fn others(notes: &str) -> String {
-    format!("Beside them, with what they write in place of it:\n\n{notes}\n")
+/// What is above a table with filters: what each leaves out.
+pub(super) fn filters(notes: &str) -> String {
+    format!("git-sluice with filters:\n\n{notes}\n")
 }
 
 /// A table: for each sink one row a contender, the first of which the ratios refer to.
