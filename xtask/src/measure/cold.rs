@@ -4,13 +4,11 @@
 //! for one run only, so that each run finds an empty page cache. No figure is printed before the bytes of both programs
 //! are equal.
 
-mod bars;
-mod case;
 mod counts;
 mod failing;
 mod latency;
 mod mount;
-mod one_file;
+mod program;
 mod report;
 mod trial;
 
@@ -22,9 +20,9 @@ use anyhow::{Result, ensure};
 
 use crate::measure::compare::repository_directory;
 use crate::measure::header::header;
-use crate::{binary, process, scratch};
-use case::{Case, Commands};
+use crate::{binary, process};
 use mount::Mirror;
+use program::Commands;
 use trial::Trial;
 
 /// Time git-sluice and git archive on slow storage with an empty page cache
@@ -37,16 +35,8 @@ use trial::Trial;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Repository to archive from, usually a bare one; repeatable
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", required = true)]
     repository: Vec<PathBuf>,
-
-    /// Name of each --repository, which selects its bars: git, rails, u-boot [default: the name of the directory]
-    #[arg(long, value_name = "NAME")]
-    name: Vec<String>,
-
-    /// Also make a repository of this many files whose last commit changes one, and measure its delta
-    #[arg(long, value_name = "FILES", num_args = 0..=1, default_missing_value = "100000", require_equals = true)]
-    one_file: Option<u32>,
 
     /// Revision to archive
     #[arg(long, value_name = "REV", default_value = "HEAD")]
@@ -56,17 +46,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_delimiter = ',', default_value = "1ms,5ms", value_parser = latency::parse)]
     latency: Vec<Duration>,
 
-    /// Archive formats of the whole tree [default: tar, unless --path or --base is given]
-    #[arg(long, value_name = "F,…", value_delimiter = ',')]
+    /// Archive formats
+    #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
     format: Vec<String>,
-
-    /// Archive only this path; repeatable
-    #[arg(long, value_name = "PATH")]
-    path: Vec<String>,
-
-    /// Compare the delta since this revision with `git diff-tree -r`
-    #[arg(long, value_name = "REV")]
-    base: Option<String>,
 
     /// How often each program takes its turn
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -80,23 +62,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "READS,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     fail_after: Option<Vec<u64>>,
 
-    /// Fail if a bar is missed, or if git-sluice handles a failed read wrongly
-    #[arg(long)]
+    /// Fail if git-sluice handles a failed read wrongly
+    #[arg(long, requires = "fail_after")]
     check: bool,
 }
 
-/// A repository to measure.
-struct Subject {
-    name: String,
-    directory: PathBuf,
-    cases: Vec<Case>,
-}
-
 pub(crate) fn run(args: &Args) -> Result<()> {
-    ensure!(
-        args.name.len() <= args.repository.len(),
-        "each --name needs a --repository"
-    );
     let mirror = Mirror::build()?;
     if let Some(obstacle) = mirror.obstacle() {
         println!("SKIP: {obstacle}");
@@ -104,74 +75,57 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let git_sluice = binary::at_or_built(args.binary.as_deref())?;
     print!("{}", header(&git_sluice, args.rounds)?);
-    let made = scratch::directory()?;
-    let subjects = subjects(args, made.path())?;
-    ensure!(!subjects.is_empty(), "give --repository or --one-file");
-    let mut problems = 0;
-    for subject in &subjects {
-        let commands = Commands {
-            git_sluice: &git_sluice,
-            revision: &args.rev,
-        };
-        problems += match &args.fail_after {
-            Some(limits) => fail(&mirror, &commands, subject, limits)?,
-            None => measure(&mirror, &commands, subject, args)?,
-        };
+    let commands = Commands {
+        git_sluice: &git_sluice,
+        revision: &args.rev,
+    };
+    let mut wrong = 0;
+    for repository in &args.repository {
+        let repository = repository_directory(repository)?;
+        match &args.fail_after {
+            Some(limits) => wrong += fail(&mirror, &commands, &repository, args, limits)?,
+            None => measure(&mirror, &commands, &repository, args)?,
+        }
     }
     ensure!(
-        !args.check || problems == 0,
-        match args.fail_after {
-            Some(_) => format!("{problems} runs handle a failed read wrongly"),
-            None => format!("{problems} bars are missed"),
-        }
+        !args.check || wrong == 0,
+        "{wrong} runs handle a failed read wrongly"
     );
     Ok(())
 }
 
-/// Prints the tables of one repository, and returns the number of bars that are missed.
-fn measure(mirror: &Mirror, commands: &Commands, subject: &Subject, args: &Args) -> Result<usize> {
+/// Prints the tables of one repository.
+fn measure(mirror: &Mirror, commands: &Commands, repository: &Path, args: &Args) -> Result<()> {
     let mut trials = Vec::new();
-    for case in &subject.cases {
-        trial::check_bytes(mirror, commands, case, &subject.directory)?;
+    for format in &args.format {
+        trial::check_bytes(mirror, commands, format, repository)?;
         for &latency in &args.latency {
-            let directory = &subject.directory;
-            trials.push(Trial::run(
-                mirror,
-                commands,
-                case,
-                directory,
-                latency,
-                args.rounds,
-            )?);
+            let rounds = args.rounds;
+            let trial = Trial::run(mirror, commands, format, repository, latency, rounds)?;
+            trials.push(trial);
         }
     }
     let mut git = Command::new("git");
-    git.arg("-C").arg(&subject.directory);
+    git.arg("-C").arg(repository);
     let commit = process::text(git.args(["rev-parse", &args.rev]))?;
-    println!("{} at {commit}:\n", subject.name);
+    println!("{} at {commit}:\n", repository.display());
     println!("{}\n{}", report::times(&trials), report::requests(&trials));
-    let bars = bars::of(&subject.name, &commit, &trials);
-    if !bars.is_empty() {
-        println!("{}", bars::table(&bars));
-    }
-    Ok(bars.iter().filter(|bar| bar.is_missed()).count())
+    Ok(())
 }
 
 /// Prints how runs end whose reads fail, and returns for how many of git-sluice this is unclear.
-fn fail(mirror: &Mirror, commands: &Commands, subject: &Subject, limits: &[u64]) -> Result<usize> {
+fn fail(
+    mirror: &Mirror,
+    commands: &Commands,
+    repository: &Path,
+    args: &Args,
+    limits: &[u64],
+) -> Result<usize> {
     let mut ends = Vec::new();
-    for case in &subject.cases {
-        if case.has_equal_bytes() {
-            ends.extend(failing::run(
-                mirror,
-                commands,
-                case,
-                &subject.directory,
-                limits,
-            )?);
-        }
+    for format in &args.format {
+        ends.extend(failing::run(mirror, commands, format, repository, limits)?);
     }
-    println!("{}:\n\n{}", subject.name, failing::table(&ends));
+    println!("{}:\n\n{}", repository.display(), failing::table(&ends));
     let ours = ends.iter().filter(|end| end.is_of_git_sluice());
     let unclear = ours.clone().filter(|end| !end.is_clear()).count();
     println!(
@@ -180,48 +134,4 @@ fn fail(mirror: &Mirror, commands: &Commands, subject: &Subject, limits: &[u64])
         ours.count()
     );
     Ok(unclear)
-}
-
-/// The repositories that were named, and the one of `--one-file`, which is made below `scratch`.
-fn subjects(args: &Args, scratch: &Path) -> Result<Vec<Subject>> {
-    let mut subjects = Vec::new();
-    for (number, repository) in args.repository.iter().enumerate() {
-        let directory = repository_directory(repository)?;
-        subjects.push(Subject {
-            name: args
-                .name
-                .get(number)
-                .cloned()
-                .unwrap_or_else(|| name(&directory)),
-            directory,
-            cases: cases(args),
-        });
-    }
-    if let Some(files) = args.one_file {
-        let directory = scratch.join(bars::ONE_FILE);
-        one_file::make(&directory, files)?;
-        subjects.push(Subject {
-            name: bars::ONE_FILE.to_owned(),
-            directory,
-            cases: vec![Case::Base("HEAD~1".to_owned())],
-        });
-    }
-    Ok(subjects)
-}
-
-/// The name of the directory, without `.git`.
-fn name(directory: &Path) -> String {
-    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    name.strip_suffix(".git").unwrap_or(&name).to_owned()
-}
-
-fn cases(args: &Args) -> Vec<Case> {
-    let formats = args.format.iter().cloned().map(Case::Format);
-    let paths = args.path.iter().cloned().map(Case::Path);
-    let bases = args.base.iter().cloned().map(Case::Base);
-    let cases: Vec<_> = formats.chain(paths).chain(bases).collect();
-    if cases.is_empty() {
-        return vec![Case::Format("tar".to_owned())];
-    }
-    cases
 }

@@ -12,8 +12,8 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::case::{Case, Commands, Program};
 use super::mount::{Behavior, Mirror};
+use super::program::{Commands, Program};
 use crate::{process, scratch};
 
 /// Runs stop at this number of reads, whatever the repository.
@@ -21,7 +21,7 @@ const MAX_READS: u64 = 1 << 20;
 
 /// How a run ended.
 pub(super) struct End {
-    case: String,
+    format: String,
     program: Program,
     reads: u64,
     status: ExitStatus,
@@ -73,11 +73,11 @@ impl End {
 pub(super) fn run(
     mirror: &Mirror,
     commands: &Commands,
-    case: &Case,
+    format: &str,
     repository: &Path,
     limits: &[u64],
 ) -> Result<Vec<End>> {
-    let expected = process::quiet(&mut commands.command(case, Program::Git, repository))?;
+    let expected = process::quiet(&mut commands.command(Program::Git, format, repository))?;
     let doubled = (0..).map(|power| 1 << power);
     let doubled = doubled.take_while(|&reads| reads <= MAX_READS);
     let numbers: Vec<u64> = match limits {
@@ -89,7 +89,7 @@ pub(super) fn run(
         let mut all_succeeded = true;
         for program in Program::ALL {
             let end = run_once(
-                mirror, commands, case, program, repository, reads, &expected,
+                mirror, commands, format, program, repository, reads, &expected,
             )?;
             all_succeeded &= end.status.success();
             ends.push(end);
@@ -104,7 +104,7 @@ pub(super) fn run(
 fn run_once(
     mirror: &Mirror,
     commands: &Commands,
-    case: &Case,
+    format: &str,
     program: Program,
     repository: &Path,
     reads: u64,
@@ -117,7 +117,7 @@ fn run_once(
     let mount = mirror.mount(repository, behavior)?;
     let scratch = scratch::directory()?;
     let archive = scratch.path().join("archive");
-    let mut command = commands.command(case, program, mount.path());
+    let mut command = commands.command(program, format, mount.path());
     let output = command
         .stdin(Stdio::null())
         .stdout(File::create(&archive)?)
@@ -127,7 +127,7 @@ fn run_once(
         .with_context(|| format!("could not start {command:?}"))?;
     mount.finish()?;
     Ok(End {
-        case: case.name(),
+        format: format.to_owned(),
         program,
         reads,
         status: output.status,
@@ -166,7 +166,7 @@ pub(super) fn table(ends: &[End]) -> String {
         writeln!(
             table,
             "| `{}`, {} | {} | {} | {message} | {} |",
-            end.case,
+            end.format,
             end.program.name(),
             end.reads,
             describe(end.status),
@@ -190,14 +190,14 @@ mod tests {
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::ExitStatus;
 
-    use super::super::case::Program;
+    use super::super::program::Program;
     use super::{Archive, End, inspect, table};
     use crate::scratch;
 
     /// `status` as the system call `wait` returns it: the exit status times 256, or the signal.
     fn end(status: i32, has_message: bool, archive: Archive) -> End {
         End {
-            case: "tar".to_owned(),
+            format: "tar".to_owned(),
             program: Program::Sluice,
             reads: 4,
             status: ExitStatus::from_raw(status),

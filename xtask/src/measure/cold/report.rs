@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::case::Program;
 use super::counts::Counts;
 use super::latency;
+use super::program::Program;
 use super::trial::Trial;
 
 /// Wall times.
 pub(super) fn times(trials: &[Trial]) -> String {
     let mut table = String::from(
-        "| case | latency | git ms | git-sluice ms | ratio |\n|---|--:|--:|--:|--:|\n",
+        "| format | latency | git ms | git-sluice ms | ratio |\n|---|--:|--:|--:|--:|\n",
     );
     for trial in trials {
         let row = format!(
             "| `{}` | {} | {:.0} | {:.0} | {:.2} |",
-            trial.case.name(),
+            trial.format,
             latency::format(trial.latency),
             trial.git.median_ms(),
             trial.sluice.median_ms(),
@@ -41,7 +41,7 @@ pub(super) fn requests(trials: &[Trial]) -> String {
             let counts = side.median_counts();
             let row = format!(
                 "| `{}`, {}, {} | {} | {} | {:.1} | {} |",
-                trial.case.name(),
+                trial.format,
                 latency::format(trial.latency),
                 program.name(),
                 metadata(&counts),
@@ -64,7 +64,6 @@ fn metadata(counts: &Counts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::Case;
     use super::super::counts::Counts;
     use super::super::trial::Trial;
     use super::{requests, times};
@@ -81,25 +80,19 @@ mod tests {
             read_bytes: 3 << 19,
             max_in_flight: 7,
         };
-        let case = Case::Path("docs".to_owned());
-        let trials = [Trial::fake(
-            case,
-            5,
-            (2000.0, counts(40)),
-            (500.0, counts(20)),
-        )];
+        let trials = [Trial::fake(5, (2000.0, counts(40)), (500.0, counts(20)))];
         assert_eq!(
             times(&trials),
-            "| case | latency | git ms | git-sluice ms | ratio |\n\
+            "| format | latency | git ms | git-sluice ms | ratio |\n\
              |---|--:|--:|--:|--:|\n\
-             | `-- docs` | 5 ms | 2000 | 500 | 0.25 |\n"
+             | `tar` | 5 ms | 2000 | 500 | 0.25 |\n"
         );
         assert_eq!(
             requests(&trials),
             "| run | metadata: lookup + getattr + open + readdir + readlink | reads | MiB | in flight |\n\
              |---|--:|--:|--:|--:|\n\
-             | `-- docs`, 5 ms, git | 21: 12 + 3 + 4 + 2 + 0 | 40 | 1.5 | 7 |\n\
-             | `-- docs`, 5 ms, git-sluice | 21: 12 + 3 + 4 + 2 + 0 | 20 | 1.5 | 7 |\n"
+             | `tar`, 5 ms, git | 21: 12 + 3 + 4 + 2 + 0 | 40 | 1.5 | 7 |\n\
+             | `tar`, 5 ms, git-sluice | 21: 12 + 3 + 4 + 2 + 0 | 20 | 1.5 | 7 |\n"
         );
     }
 }

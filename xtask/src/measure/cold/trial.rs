@@ -1,4 +1,4 @@
-//! Runs one case at one latency: both programs in turn, each run on a mirror of its own.
+//! Measures one format at one latency: both programs in turn, each run on a separate mirror.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::case::{Case, Commands, Program};
 use super::counts::Counts;
 use super::mount::{Behavior, Mirror};
+use super::program::{Commands, Program};
 use crate::measure::compare::equality::{Outcome, compare};
 use crate::median::median;
 use crate::process;
 
-/// A case that was measured.
+/// A format that was measured at one latency.
 pub(super) struct Trial {
-    pub(super) case: Case,
+    pub(super) format: String,
     pub(super) latency: Duration,
     pub(super) git: Side,
     pub(super) sluice: Side,
@@ -43,13 +43,13 @@ impl Trial {
     pub(super) fn run(
         mirror: &Mirror,
         commands: &Commands,
-        case: &Case,
+        format: &str,
         repository: &Path,
         latency: Duration,
         rounds: u32,
     ) -> Result<Self> {
         let mut trial = Self {
-            case: case.clone(),
+            format: format.to_owned(),
             latency,
             git: Side::default(),
             sluice: Side::default(),
@@ -62,7 +62,7 @@ impl Trial {
                     ..Behavior::default()
                 };
                 let mount = mirror.mount(repository, behavior)?;
-                let mut command = commands.command(case, program, mount.path());
+                let mut command = commands.command(program, format, mount.path());
                 let wall_ms = time(&mut command)?;
                 let side = trial.side(program);
                 side.wall_ms.push(wall_ms);
@@ -98,29 +98,21 @@ fn time(command: &mut Command) -> Result<f64> {
     Ok(wall_ms)
 }
 
-/// Fails unless git-sluice writes the right bytes on a mirror: those of git on the mirror or, for a delta, its own on the
-/// repository.
+/// Fails unless both programs write the same bytes on a mirror.
 pub(super) fn check_bytes(
     mirror: &Mirror,
     commands: &Commands,
-    case: &Case,
+    format: &str,
     repository: &Path,
 ) -> Result<()> {
     let mount = mirror.mount(repository, Behavior::default())?;
-    let (program, directory) = if case.has_equal_bytes() {
-        (Program::Git, mount.path())
-    } else {
-        (Program::Sluice, repository)
-    };
-    let expected = process::quiet(&mut commands.command(case, program, directory))?;
-    let ours = process::quiet(&mut commands.command(case, Program::Sluice, mount.path()))?;
+    let [expected, ours] = Program::ALL
+        .map(|program| process::quiet(&mut commands.command(program, format, mount.path())));
+    let (expected, ours) = (expected?, ours?);
     match compare(&mut expected.as_slice(), &mut ours.as_slice())? {
-        Outcome::Equal { bytes } => ensure!(bytes > 0, "`{}` is empty", case.name()),
+        Outcome::Equal { bytes } => ensure!(bytes > 0, "the {format} is empty"),
         Outcome::Different { offset } => {
-            anyhow::bail!(
-                "the bytes of `{}` differ from byte {offset} on",
-                case.name()
-            );
+            anyhow::bail!("the bytes of the {format} differ from byte {offset} on");
         }
     }
     mount.finish()?;
@@ -130,18 +122,13 @@ pub(super) fn check_bytes(
 #[cfg(test)]
 impl Trial {
     /// A trial of one round.
-    pub(super) fn fake(
-        case: Case,
-        latency_ms: u64,
-        git: (f64, Counts),
-        sluice: (f64, Counts),
-    ) -> Self {
+    pub(super) fn fake(latency_ms: u64, git: (f64, Counts), sluice: (f64, Counts)) -> Self {
         let side = |(wall_ms, counts)| Side {
             wall_ms: vec![wall_ms],
             counts: vec![counts],
         };
         Self {
-            case,
+            format: "tar".to_owned(),
             latency: Duration::from_millis(latency_ms),
             git: side(git),
             sluice: side(sluice),
