@@ -8,35 +8,15 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
-/// What users get.
-pub(crate) struct Binary {
-    pub(crate) path: PathBuf,
-    /// Name and number, as `git --version` prints them for git.
-    pub(crate) version: String,
-}
-
-pub(crate) fn build() -> Result<Binary> {
-    let workspace = Workspace::find()?;
+/// Builds what users get, and returns its path.
+pub(crate) fn build() -> Result<PathBuf> {
     process::run(cargo().args([
         "build",
         "--release",
         "--package=git-sluice",
         "--bin=git-sluice",
     ]))?;
-    Ok(Binary {
-        path: install(&workspace.target)?,
-        version: format!("git-sluice {}", workspace.version),
-    })
-}
-
-/// The program at `path`, from any directory; without a path, the one of this work tree, which is built.
-pub(crate) fn at_or_built(path: Option<&Path>) -> Result<PathBuf> {
-    match path {
-        Some(path) => path
-            .canonicalize()
-            .with_context(|| format!("no program '{}'", path.display())),
-        None => Ok(build()?.path),
-    }
+    install(&Workspace::find()?.target)
 }
 
 /// The folder of the source.

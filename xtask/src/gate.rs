@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         baseline
     };
-    let binary = binary::build()?.path;
+    let binary = binary::build()?;
     let mut counts = Map::new();
     for (name, arguments) in WORKLOADS {
         eprintln!("counting: {name}");
@@ -109,7 +109,7 @@ fn incomparable(baseline: &Value, conditions: &Value) -> Option<String> {
 }
 
 /// Instructions of one run in `repository`, the kernel's not counted; leaves a file beside it.
-pub(crate) fn count(binary: &Path, arguments: &[&str], repository: &Path) -> Result<u64> {
+fn count(binary: &Path, arguments: &[&str], repository: &Path) -> Result<u64> {
     let result = repository.with_file_name("counts");
     let mut valgrind = Command::new("valgrind");
     valgrind

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return uninstall(&prefix);
     }
     let program = binary::build()?;
-    for file in layout::files(&program.path, &program.path)? {
+    for file in layout::files(&program, &program)? {
         file.write_below(&prefix)?;
         println!("{}", prefix.join(file.path).display());
     }

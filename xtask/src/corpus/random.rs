@@ -2,11 +2,11 @@
 //! with every version of every library. Integers only: floating-point functions differ.
 
 /// A stream of numbers that depends on nothing but its seed.
-pub(crate) struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
     /// The stream that belongs to all of `keys` together.
-    pub(crate) fn new(keys: &[u64]) -> Self {
+    pub(super) fn new(keys: &[u64]) -> Self {
         let mut state = 0;
         for &key in keys {
             state = mix(state ^ key).wrapping_add(GOLDEN_GAMMA);
@@ -14,13 +14,13 @@ impl Random {
         Random(state)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_GAMMA);
         mix(self.0)
     }
 
     /// Below `bound`, each number equally often.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
@@ -36,7 +36,7 @@ impl Random {
         }
     }
 
-    pub(crate) fn chance(&mut self, percent: u64) -> bool {
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::measure::compare::repository_directory;
 use crate::measure::header::header;
@@ -73,8 +73,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         println!("SKIP: {obstacle}");
         return Ok(());
     }
-    let git_sluice = binary::at_or_built(args.binary.as_deref())?;
-    print!("{}", header(&git_sluice, args.rounds)?);
+    let git_sluice = match &args.binary {
+        Some(binary) => binary
+            .canonicalize()
+            .with_context(|| format!("no program '{}'", binary.display()))?,
+        None => binary::build()?,
+    };
+    let rounds = format!("medians of {} rounds", args.rounds);
+    print!("{}", header(&git_sluice, &rounds)?);
     let commands = Commands {
         git_sluice: &git_sluice,
         revision: &args.rev,

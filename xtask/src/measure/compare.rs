@@ -17,8 +17,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::binary::{self, Binary};
-use crate::process;
+use super::header::header;
+use crate::{binary, process};
 pub(crate) use args::Args;
 use contender::Contender;
 
@@ -28,23 +28,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         hyperfine::check_drop_caches()?;
     }
     let binary = binary::build()?;
+    print!("{}", header(&binary, &report::how(args, &hyperfine))?);
     for repo in &args.repo {
-        print!("{}", compare(args, repo, &binary, &hyperfine)?);
+        print!("{}", compare(args, repo, &binary)?);
     }
     Ok(())
 }
 
 /// The report about one repository.
-fn compare(args: &Args, repo: &Path, binary: &Binary, hyperfine: &str) -> Result<String> {
+fn compare(args: &Args, repo: &Path, binary: &Path) -> Result<String> {
     let directory = repository_directory(repo)?;
-    let versions = [
-        process::text(Command::new("git").arg("--version"))?,
-        binary.version.clone(),
-        hyperfine.to_owned(),
-    ];
-    let mut report = report::header(args, &directory, &versions)?;
+    let mut report = report::archived(&args.rev, &directory)?;
     for format in &args.format {
-        let mut contenders = contenders(args, format, &binary.path);
+        let mut contenders = contenders(args, format, binary);
         let bytes = equality::check(&contenders, &directory)?;
         report += &report::equality(bytes);
         let filtered = if args.filters {

@@ -1,9 +1,8 @@
-//! The Markdown that `compare` prints: how to make it again, what was compared, and the table.
+//! The Markdown that `compare` prints: what was compared and how, and the table.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
 
 use anyhow::Result;
 
@@ -14,29 +13,23 @@ use super::watched::Watched;
 use crate::median::median;
 use crate::process;
 
-/// Everything above the table.
-pub(super) fn header(args: &Args, directory: &Path, versions: &[String]) -> Result<String> {
-    let typed: Vec<String> = std::env::args().skip(1).collect();
-    let typed = ["cargo", "xtask"]
-        .into_iter()
-        .chain(typed.iter().map(String::as_str));
-    let mut git = Command::new("git");
-    git.arg("-C")
-        .arg(directory)
-        .args(["rev-parse", "--short", &args.rev]);
-    Ok(format!(
-        "```sh\n{command}\n```\n\n\
-         {versions}; {cores} cores. `{rev}` is {id}.\n\
-         Medians of {runs} runs by turns, caches {caches}; peak memory, and the least time to the first \
-         byte, from runs of their own.\n\n",
-        command = process::quote(typed),
-        versions = versions.join(", "),
-        cores = thread::available_parallelism()?,
-        rev = args.rev,
-        id = process::text(&mut git)?,
+/// How all tables were measured.
+pub(super) fn how(args: &Args, hyperfine: &str) -> String {
+    format!(
+        "{hyperfine}; medians of {runs} runs by turns, caches {caches}; peak memory, and the least time to the first byte, \
+         from runs of their own",
         runs = args.runs,
         caches = if args.drop_caches { "cold" } else { "warm" },
-    ))
+    )
+}
+
+/// What is archived, above the tables of one repository.
+pub(super) fn archived(revision: &str, directory: &Path) -> Result<String> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(directory);
+    let id = process::text(git.args(["rev-parse", "--short", revision]))?;
+    let directory = directory.display();
+    Ok(format!("`{revision}` of {directory} is {id}.\n\n"))
 }
 
 /// What is above a table: that the archives are equal, of so many `bytes`.
