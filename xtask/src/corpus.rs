@@ -9,6 +9,7 @@ mod content;
 mod history;
 mod layout;
 mod random;
+mod size;
 mod words;
 
 use std::fs::{self, File};
@@ -20,7 +21,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{process, size};
+use crate::process;
 use content::FixedRecords;
 use history::History;
 

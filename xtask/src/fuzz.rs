@@ -14,7 +14,7 @@ use std::thread;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use crate::{process, scratch};
+use crate::{binary, process, scratch};
 
 /// Run each fuzz target for a while
 ///
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         println!("SKIP: c++ is not installed");
         return Ok(());
     }
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    let fuzz = binary::root().join("fuzz");
     let names = if args.targets.is_empty() {
         all_targets(&fuzz)?
     } else {
@@ -92,8 +92,8 @@ fn build(fuzz: &Path) -> Result<PathBuf> {
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("rustc names no host")?;
     // With a target named, build scripts and macros are built without coverage.
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     let target = fuzz.join("target");
+    let mut cargo = binary::cargo();
     cargo
         .args(["build", "--release", "--target", host])
         .current_dir(fuzz)

@@ -12,10 +12,8 @@ mod gate;
 mod install;
 mod layout;
 mod measure;
-mod median;
 mod process;
 mod scratch;
-mod size;
 
 use clap::Parser;
 

@@ -57,14 +57,6 @@ fn quote_word(word: &str) -> String {
     }
 }
 
-/// The value of a line of `/proc/<id>/status`, such as `RssAnon:      1234 kB`; 0 once the process has let go of its memory.
-pub(crate) fn kibibytes(status: &str, key: &str) -> u64 {
-    let value = status.lines().find_map(|line| line.strip_prefix(key));
-    value
-        .and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok())
-        .unwrap_or(0)
-}
-
 /// The path of `program` on the search path, if it is there.
 pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -75,19 +67,11 @@ pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{kibibytes, quote};
+    use super::quote;
 
     #[test]
     fn words_survive_a_shell() {
         assert_eq!(quote(["git", "archive", "HEAD~3"]), "git archive 'HEAD~3'");
         assert_eq!(quote(["a b", "", "it's"]), r"'a b' '' 'it'\''s'");
-    }
-
-    #[test]
-    fn a_status_file_is_read() {
-        let status = "Name:\tgit\nVmHWM:\t   20480 kB\nRssAnon:\t    512 kB\n";
-        assert_eq!(kibibytes(status, "VmHWM:"), 20480);
-        assert_eq!(kibibytes(status, "RssAnon:"), 512);
-        assert_eq!(kibibytes("Name:\tgit\nState:\tZ (zombie)\n", "VmHWM:"), 0);
     }
 }

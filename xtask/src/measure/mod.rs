@@ -6,6 +6,7 @@ mod cold;
 mod compare;
 mod cost;
 mod header;
+mod median;
 mod suite;
 mod usage;
 

@@ -4,17 +4,17 @@
 //! it runs. Tests run side by side, so the times of all tests add up to more than the time of the suite.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use std::{env, fs};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::usage;
-use crate::process;
+use crate::{binary, process};
 
 /// Show where the time of `cargo test` goes: the slowest tests, each folder, and how many processes start
 #[derive(clap::Args)]
@@ -58,9 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// The test binaries of `cargo test`.
 fn build() -> Result<Vec<PathBuf>> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    let messages = process::text(command.args([
+    let messages = process::text(binary::cargo().args([
         "test",
         "--no-run",
         "--locked",

@@ -10,7 +10,7 @@ use super::counts::Counts;
 use super::mount::{Behavior, Mirror};
 use super::program::{Commands, Program};
 use crate::measure::compare::equality::{Outcome, compare};
-use crate::median::median;
+use crate::measure::median::median;
 use crate::process;
 
 /// A format that was measured at one latency.

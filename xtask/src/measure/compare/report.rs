@@ -10,7 +10,7 @@ use super::args::Args;
 use super::contender::{Contender, Measured};
 use super::hyperfine::Timings;
 use super::watched::Watched;
-use crate::median::median;
+use crate::measure::median::median;
 use crate::process;
 
 /// How all tables were measured.

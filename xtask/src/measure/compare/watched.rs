@@ -13,9 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{process::kibibytes, scratch};
-
 use super::contender::{Contender, Measured, Sink};
+use crate::scratch;
 
 /// Of all runs of a command.
 #[derive(Default, Clone, Copy)]
@@ -102,4 +101,25 @@ fn first_byte(mut stdout: ChildStdout, started: Instant) -> io::Result<Duration>
     let took = started.elapsed();
     io::copy(&mut stdout, &mut io::sink())?;
     Ok(took)
+}
+
+/// The value of a line of `/proc/<id>/status`, such as `RssAnon:      1234 kB`; 0 once the process has let go of its memory.
+fn kibibytes(status: &str, key: &str) -> u64 {
+    let value = status.lines().find_map(|line| line.strip_prefix(key));
+    value
+        .and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kibibytes;
+
+    #[test]
+    fn a_status_file_is_read() {
+        let status = "Name:\tgit\nVmHWM:\t   20480 kB\nRssAnon:\t    512 kB\n";
+        assert_eq!(kibibytes(status, "VmHWM:"), 20480);
+        assert_eq!(kibibytes(status, "RssAnon:"), 512);
+        assert_eq!(kibibytes("Name:\tgit\nState:\tZ (zombie)\n", "VmHWM:"), 0);
+    }
 }

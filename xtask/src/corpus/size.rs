@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 /// Reads a number with an optional unit `k`, `m` or `g` (powers of 1024, as in git's configuration).
-pub(crate) fn parse(text: &str) -> Result<u64> {
+pub(super) fn parse(text: &str) -> Result<u64> {
     let (digits, shift) = match text.as_bytes().last().map(u8::to_ascii_lowercase) {
         Some(b'k') => (&text[..text.len() - 1], 10),
         Some(b'm') => (&text[..text.len() - 1], 20),

@@ -1,7 +1,7 @@
 //! The middle of some figures.
 
 /// The middle value, or the mean of the two in the middle; no number for no values.
-pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values = Vec::from_iter(values);
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
