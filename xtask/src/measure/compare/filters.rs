@@ -36,21 +36,13 @@ pub(super) fn find(rev: &str, plain: &Contender, directory: &Path) -> Result<Fil
     let files = files(rev, directory)?;
     let rules = scratch::directory()?;
     let total: u64 = files.iter().map(|file| file.size).sum();
-    let [patterns, pruned, named] =
-        ["1000-patterns", "third", "names"].map(|name| rules.path().join(name));
+    let [patterns, pruned] = ["1000-patterns", "third"].map(|name| rules.path().join(name));
     fs::write(&patterns, unmatched())?;
     let (directories, left) = a_third(&files, total);
     fs::write(&pruned, directories)?;
     let limit = limit(&files, total);
-    let (small, large): (Vec<&File>, Vec<&File>) = files.iter().partition(|it| it.size <= limit);
-    let below: u64 = small.iter().map(|file| file.size).sum();
-    fs::write(
-        &named,
-        large
-            .iter()
-            .map(|file| literal(&file.path))
-            .collect::<String>(),
-    )?;
+    let small = files.iter().filter(|file| file.size <= limit);
+    let below: u64 = small.map(|file| file.size).sum();
     let share = |bytes: u64| format!("{:.2} of the bytes", bytes as f64 / total.max(1) as f64);
     let runs = [
         (
@@ -68,11 +60,6 @@ pub(super) fn find(rev: &str, plain: &Contender, directory: &Path) -> Result<Fil
             format!("--max-size={limit}"),
             format!("large files left out, {} left", share(below)),
         ),
-        (
-            format!("--exclude-from={}", named.display()),
-            "the same files left out by name, so what all others take".to_owned(),
-        ),
-        ("--profile=zoekt".to_owned(), "a profile".to_owned()),
     ];
     let mut filtered = Filtered {
         contenders: Vec::new(),
@@ -115,16 +102,6 @@ fn unmatched() -> String {
         _ => format!("src/*/absent-{number}/?[a-f]*.h\n"),
     };
     (0..PATTERNS).map(line).collect()
-}
-
-/// A line that matches `path` alone.
-fn literal(path: &str) -> String {
-    let escape = |char| match char {
-        '*' | '?' | '[' | ']' | '{' | '}' | '\\' => vec!['\\', char],
-        _ => vec![char],
-    };
-    let path = path.chars().flat_map(escape);
-    ['/'].into_iter().chain(path).chain(['\n']).collect()
 }
 
 /// Directories that hold about a third of all bytes, as rules, and the bytes that are left.

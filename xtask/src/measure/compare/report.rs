@@ -17,7 +17,7 @@ use crate::process;
 pub(super) fn how(args: &Args, hyperfine: &str) -> String {
     format!(
         "{hyperfine}; medians of {runs} runs by turns, caches {caches}; peak memory, and the least time to the first byte, \
-         from runs of their own",
+         from separate runs",
         runs = args.runs,
         caches = if args.drop_caches { "cold" } else { "warm" },
     )
