@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Writes the archive that `words` describe. Mistakes are reported in git's order: that of these lines.
-pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
+pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let named = ["git-sluice", "archive"].map(OsString::from);
     let typed = named.into_iter().chain(words.words.clone()).collect();
     let exists = |file: &OsStr| context.directory().file(file).path.exists();

@@ -16,6 +16,7 @@ use super::Runtime;
 use crate::{
     base::{
         error::{Error, Result},
+        io::print_line,
         working_directory::WorkingDirectory,
     },
     cli::{Args, CliError, Extra, ProgressOptions, RawArgs, Untracked, pathspecs_from},
@@ -68,9 +69,12 @@ impl<'a> Context<'a> {
         destination.complete()
     }
 
-    /// The repository, its formats and its environment.
-    pub(super) fn open(&self) -> Result<Opened<'a>> {
+    /// The repository, its formats and its environment. git's warnings about the repository are printed.
+    pub(super) fn open(&mut self) -> Result<Opened<'a>> {
         let repository = self.runtime.repository()?;
+        for warning in repository.iter().flat_map(|it| &it.warnings) {
+            print_line(self.messages, "warning: ", warning);
+        }
         let formats = match &repository {
             Ok(repository) => self.formats(&repository.config, &repository.directory),
             Err(_) => {
@@ -195,7 +199,7 @@ impl<'a> Context<'a> {
 
     /// Reads the words of a command that asks about an archive. Mistakes are reported in git's order: that of these lines.
     pub(super) fn question<T: FromArgMatches>(
-        &self,
+        &mut self,
         words: RawArgs<'_>,
         args: impl FnOnce(&T, Vec<Extra>) -> Args,
     ) -> Result<(T, Question<'a>), CliError> {

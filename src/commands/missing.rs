@@ -18,7 +18,7 @@ use crate::{
     request::{Inputs, PartialRequest, Purpose},
 };
 
-pub(super) fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
+pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let (_, question) = context.question(words, |missing: &cli::Missing, extras| {
         missing.described.args(extras)
     })?;

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    io::ErrorKind,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
@@ -10,7 +11,7 @@ use bstr::{BStr, ByteSlice};
 use gix_config_value::path::interpolate::home_for_user;
 
 use crate::{
-    base::error::{Error, Result, format_bytes},
+    base::error::{Error, Result, format_bytes, strerror},
     git::program::{self, GitLocation},
 };
 
@@ -20,6 +21,8 @@ use super::{Config, value::missing_value};
 const PREFIX: &[u8] = b"%(prefix)/";
 /// What stands in front of a path that may be missing (git 2.52).
 const OPTIONAL: &[u8] = b":(optional)";
+/// The most links on the way to a path (git's `MAXSYMLINKS`, which it compares after it counts).
+const MAX_LINKS: usize = 33;
 
 /// What the beginnings of paths stand for.
 #[derive(Clone, Copy)]
@@ -50,11 +53,16 @@ impl PathContext<'_> {
 
     /// The path in `key`. `None` if the key is not set, or if its file is missing and may be. Fails if there is no such home.
     pub fn path(&self, config: &Config, key: &str, directory: &Path) -> Result<Option<PathBuf>> {
-        let value = match config.value(key) {
-            None => return Ok(None),
-            Some(None) => return Err(missing_value(key)),
-            Some(Some(value)) => value,
-        };
+        match config.value(key) {
+            None => Ok(None),
+            Some(None) => Err(missing_value(key)),
+            Some(Some(value)) => self.path_of_value(value, directory),
+        }
+    }
+
+    /// The path that the `value` of a key means, for a git that runs in `directory` (`git_config_pathname` of git's config.c).
+    /// `None` if its file is missing and may be. Fails if there is no such home.
+    pub fn path_of_value(&self, value: &BStr, directory: &Path) -> Result<Option<PathBuf>> {
         let (value, is_optional) = match value.strip_prefix(OPTIONAL) {
             Some(value) => (value.as_bstr(), true),
             None => (value, false),
@@ -62,25 +70,70 @@ impl PathContext<'_> {
         let path = self.expand(value).ok_or_else(|| {
             Error::fatal(format_bytes("failed to expand user dir in: '{}'", &[value]))
         })?;
-        let is_missing = || is_optional && directory.join(&path).symlink_metadata().is_err();
-        Ok((!is_missing()).then_some(path))
+        Ok((!is_optional || exists(&path, directory)?).then_some(path))
     }
 }
 
-/// The path without links. As in git, the last part of it need not exist. `None` for a path in a directory that is missing, and
-/// for an empty one.
-pub fn real_path(path: &Path) -> Option<PathBuf> {
-    if let Ok(real) = path.canonicalize() {
-        return Some(real);
+/// Whether `path`, as seen from `directory`, leads to a file. As in git, only a missing file does not exist: any other failure
+/// is an error.
+fn exists(path: &Path, directory: &Path) -> Result<bool> {
+    if path.as_os_str().is_empty() {
+        return Ok(false);
     }
-    let name = path
-        .file_name()
-        .filter(|_| path.symlink_metadata().is_err())?;
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    Some(parent.canonicalize().ok()?.join(name))
+    match directory.join(path).metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => {
+            let why = strerror(&error);
+            let values = [path.as_os_str().as_bytes(), why.as_bytes()];
+            Err(Error::fatal(format_bytes("could not stat {}: {}", &values)))
+        }
+    }
+}
+
+/// The path without links, dots and repeated slashes (`strbuf_realpath` of git's abspath.c). The last part of it need not
+/// exist, unless a slash follows. `None` for a path in a directory that is missing, and for an empty one.
+pub fn real_path(path: &Path) -> Option<PathBuf> {
+    let mut rest = path.as_os_str().as_bytes().to_owned();
+    let mut real = match rest.first()? {
+        b'/' => PathBuf::from("/"),
+        _ => Path::new(".").canonicalize().ok()?,
+    };
+    let mut links = 0;
+    while let Some(start) = rest.find_not_byteset(b"/") {
+        let end = rest[start..].find_byte(b'/');
+        let end = end.map_or(rest.len(), |len| start + len);
+        let (part, after) = (&rest[start..end], &rest[end..]);
+        match part {
+            b"." => {}
+            b".." => {
+                real.pop();
+            }
+            part => {
+                real.push(OsStr::from_bytes(part));
+                match real.symlink_metadata() {
+                    Err(error) if error.kind() == ErrorKind::NotFound && after.is_empty() => {}
+                    Err(_) => return None,
+                    Ok(found) if found.is_symlink() => {
+                        links += 1;
+                        if links > MAX_LINKS {
+                            return None;
+                        }
+                        let target = real.read_link().ok()?;
+                        real.pop();
+                        if target.is_absolute() {
+                            real = PathBuf::from("/");
+                        }
+                        rest = [target.as_os_str().as_bytes(), after].concat();
+                        continue;
+                    }
+                    Ok(_) => {}
+                }
+            }
+        }
+        rest.drain(..end);
+    }
+    Some(real)
 }
 
 /// The file `name` of git in the user's directory for configurations.
@@ -141,6 +194,11 @@ mod tests {
             Some(PathBuf::from("/no.such"))
         );
         assert_eq!(real_path(Path::new("/no.such/x")), None);
+        assert_eq!(real_path(Path::new("/no.such/")), None);
+        assert_eq!(
+            real_path(Path::new("//./../no.such")),
+            Some("/no.such".into())
+        );
         assert_eq!(real_path(Path::new("")), None);
     }
 }

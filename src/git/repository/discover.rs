@@ -21,7 +21,7 @@ use rustix::fs::{Access, access};
 use super::{
     format::{Format, common_dir_in_files},
     no_repository::NoRepository,
-    owner::{is_declared_safe, is_own},
+    owner::{declared_safe, is_own},
 };
 use crate::{
     base::error::{Error, format_bytes},
@@ -49,14 +49,16 @@ pub(super) struct Discovery {
     /// The current directory relative to the top: empty, or with a slash at its end.
     pub(super) prefix: BString,
     pub(super) format: Format,
+    /// git's warnings about the settings that allow this repository.
+    pub(super) warnings: Vec<BString>,
 }
 
 /// A git directory on the way up from the current directory.
-enum Found {
-    /// `.git`, or the directory that it names, in this directory.
-    Inside { top: PathBuf, git_dir: PathBuf },
-    /// The directory itself.
-    Bare(PathBuf),
+struct Found {
+    git_dir: PathBuf,
+    /// The directory with the `.git` that is or names the git directory; `None` for a bare repository.
+    top: Option<PathBuf>,
+    warnings: Vec<BString>,
 }
 
 type Result<T, E = NoRepository> = std::result::Result<T, E>;
@@ -89,16 +91,22 @@ impl Search<'_> {
 
     /// The repository that was `found`.
     fn found(&self, found: Found) -> Result<Discovery> {
-        let (git_dir, top) = match found {
-            Found::Inside { top, git_dir } => (git_dir, Some(top)),
-            Found::Bare(git_dir) => (git_dir, None),
-        };
+        let Found {
+            git_dir,
+            top,
+            warnings,
+        } = found;
         let format = self.format(&git_dir, top.as_deref().unwrap_or(&git_dir))?;
-        if self.0.discovery.work_tree.is_some() || format.work_tree.is_some() {
-            return self.with_work_tree(git_dir, format, top.is_some());
-        }
-        let top = top.filter(|_| format.is_bare != Some(true));
-        self.at(git_dir, format, top)
+        let discovery = if self.0.discovery.work_tree.is_some() || format.work_tree.is_some() {
+            self.with_work_tree(git_dir, format, top.is_some())
+        } else {
+            let top = top.filter(|_| format.is_bare != Some(true));
+            self.at(git_dir, format, top)
+        };
+        Ok(Discovery {
+            warnings,
+            ..discovery?
+        })
     }
 
     /// The repository at `git_dir` with the work tree that variables and settings name. Without any, the current directory is the
@@ -171,6 +179,7 @@ impl Search<'_> {
             directory,
             work_tree: top,
             format,
+            warnings: Vec::new(),
         })
     }
 
@@ -219,7 +228,6 @@ impl Search<'_> {
 
     /// The repository in `directory`, if there is one.
     fn in_directory(&self, directory: &Path) -> Result<Option<Found>> {
-        let sudo_uid = self.0.discovery.sudo_uid.as_deref();
         let dot_git = directory.join(DOT_GIT);
         let named = match dot_git.metadata() {
             Err(error)
@@ -243,24 +251,34 @@ impl Search<'_> {
             Ok(_) | Err(_) => return Err(invalid_path(&dot_git).into()),
         };
         if let Some(git_dir) = named {
-            let is_own = [&dot_git, directory, &git_dir]
-                .into_iter()
-                .all(|it| is_own(it, sudo_uid));
-            if !is_own && !is_declared_safe(directory, &self.protected())? {
-                return Err(NoRepository::NotFound(dubious(directory)));
-            }
-            let git_dir = git_dir.canonicalize().unwrap_or(git_dir);
-            let top = directory.to_owned();
-            return Ok(Some(Found::Inside { top, git_dir }));
+            let warnings = self.check_owner(directory, &[&dot_git, directory, &git_dir])?;
+            return Ok(Some(Found {
+                git_dir: git_dir.canonicalize().unwrap_or(git_dir),
+                top: Some(directory.to_owned()),
+                warnings,
+            }));
         }
         if !self.is_git_directory(directory)? {
             return Ok(None);
         }
         self.check_bare(directory)?;
-        if !is_own(directory, sudo_uid) && !is_declared_safe(directory, &self.protected())? {
-            return Err(NoRepository::NotFound(dubious(directory)));
+        let warnings = self.check_owner(directory, &[directory])?;
+        Ok(Some(Found {
+            git_dir: directory.to_owned(),
+            top: None,
+            warnings,
+        }))
+    }
+
+    /// Refuses the repository in `directory` if one of its `parts` belongs to a stranger, unless the user has declared it as
+    /// safe. Returns git's warnings about these settings.
+    fn check_owner(&self, directory: &Path, parts: &[&Path]) -> Result<Vec<BString>> {
+        let sudo_uid = self.0.discovery.sudo_uid.as_deref();
+        if parts.iter().all(|part| is_own(part, sudo_uid)) {
+            return Ok(Vec::new());
         }
-        Ok(Some(Found::Bare(directory.to_owned())))
+        declared_safe(directory, &self.protected())?
+            .ok_or_else(|| NoRepository::NotFound(dubious(directory)))
     }
 
     /// Refuses a bare repository if the user wants those that are named alone (`safe.bareRepository`).

@@ -85,6 +85,8 @@ pub struct Repository {
     pub is_bare: bool,
     /// The repository, for programs that run in it.
     pub location: GitLocation,
+    /// git's warnings about how the repository was found.
+    pub warnings: Vec<BString>,
     /// The commits without parents of a shallow clone.
     shallow: Shallow,
     /// The commits whose parents are replaced (`info/grafts`).
@@ -125,6 +127,7 @@ impl Repository {
             directory: found.directory,
             work_tree: found.work_tree,
             prefix: found.prefix,
+            warnings: found.warnings,
             location: environment.location.clone(),
             kept_odb: None,
         };

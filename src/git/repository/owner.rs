@@ -8,11 +8,11 @@ use std::{
     path::Path,
 };
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use rustix::process::geteuid;
 
 use crate::{
-    base::error::Result,
+    base::error::{Result, format_bytes},
     git::config::{path::real_path, sources::Sources},
 };
 
@@ -27,13 +27,17 @@ pub(super) fn is_own(path: &Path, sudo_uid: Option<&OsStr>) -> bool {
 }
 
 /// Whether the user has declared the repository with this work tree, or with this git directory if it has none, as safe. Only
-/// the configuration of the system, of the user and of the command line counts.
-pub(super) fn is_declared_safe(repository: &Path, sources: &Sources<'_>) -> Result<bool> {
+/// the configuration of the system, of the user and of the command line counts. Returns git's warnings about these settings,
+/// or `None` for a repository that is not safe.
+pub(super) fn declared_safe(
+    repository: &Path,
+    sources: &Sources<'_>,
+) -> Result<Option<Vec<BString>>> {
     let Some(repository) = real_path(repository) else {
-        return Ok(false);
+        return Ok(None);
     };
     let config = sources.read(None)?;
-    let mut is_safe = false;
+    let (mut is_safe, mut warnings) = (false, Vec::new());
     for (subsection, name, value) in config.section("safe") {
         if subsection.is_some() || name != "directory" {
             continue;
@@ -42,27 +46,39 @@ pub(super) fn is_declared_safe(repository: &Path, sources: &Sources<'_>) -> Resu
             None | Some(b"") => is_safe = false,
             Some(b"*") => is_safe = true,
             Some(value) => {
-                let path = sources.paths().expand(value.as_bstr());
-                is_safe |= path.is_some_and(|path| is_covered(&repository, &path, sources));
+                let path = sources
+                    .paths()
+                    .path_of_value(value.as_bstr(), sources.directory)?;
+                is_safe |=
+                    path.is_some_and(|path| is_covered(&repository, &path, sources, &mut warnings));
             }
         }
     }
-    Ok(is_safe)
+    Ok(is_safe.then_some(warnings))
 }
 
-/// Whether the setting `path` means `repository`: itself, a directory above it and `/*`, or `.` at its top.
-fn is_covered(repository: &Path, path: &Path, sources: &Sources<'_>) -> bool {
-    let is_here = path == Path::new(".");
-    if !path.is_absolute() && !is_here {
+/// Whether the setting `path` means `repository`: itself, a directory above it and `/*`, or `.` at its top. As in git, paths
+/// are compared byte by byte: `./` is not `.`.
+fn is_covered(
+    repository: &Path,
+    path: &Path,
+    sources: &Sources<'_>,
+    warnings: &mut Vec<BString>,
+) -> bool {
+    let given = path.as_os_str().as_bytes();
+    if !given.starts_with(b"/") && given != b"." {
+        warnings.push(format_bytes("safe.directory '{}' not absolute", &[given]));
         return false;
     }
     let Some(path) = real_path(&sources.directory.join(path)) else {
         return false;
     };
-    match path.as_os_str().as_bytes().strip_suffix(b"*") {
-        Some(above) if above.ends_with(b"/") => {
-            repository.as_os_str().as_bytes().starts_with(above)
-        }
+    let (repository, path) = (
+        repository.as_os_str().as_bytes(),
+        path.as_os_str().as_bytes(),
+    );
+    match path.strip_suffix(b"*") {
+        Some(above) if above.ends_with(b"/") => repository.starts_with(above),
         _ => path == repository,
     }
 }

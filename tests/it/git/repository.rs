@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{Repo, git_version, skip};
+use crate::support::{Repo, git_version, process::Output, skip};
 
 // --- through git, and where it looks ---
 
@@ -207,22 +207,114 @@ fn foreign_owner() {
         .with(["-c", "safe.directory=*"])
         .assert_same(["HEAD"]);
     repo.clone().env("GIT_DIR", ".git").assert_same(["HEAD"]);
+}
+
+/// A name with two lines in `packed-refs`, and lines out of order: the line counts that git's search meets first.
+#[test]
+fn packed_refs_with_one_name_twice() {
+    let repo = Repo::copy("basic");
+    let ids = ["HEAD", "HEAD~1"].map(|name| repo.git(["rev-parse", name]));
+    let [new, old] = ids.each_ref().map(|id| id.trim());
+    let lines = |names: &[(&str, &str)]| -> String {
+        let line = |(id, name): &(&str, &str)| format!("{id} refs/tags/{name}\n");
+        names.iter().map(line).collect()
+    };
+    let names = [
+        lines(&[(new, "x"), (old, "x")]),
+        lines(&[(new, "x"), (old, "x"), (new, "x")]),
+        lines(&[(new, "a"), (new, "x"), (old, "x"), (old, "y"), (old, "z")]),
+        lines(&[(new, "x"), (new, "a"), (old, "x"), (old, "b")]),
+        lines(&[(new, "z"), (old, "x"), (new, "a")]),
+        lines(&[(new, "x"), (old, "a")]),
+    ];
+    for header in [
+        "",
+        "# pack-refs with: peeled \n",
+        "# pack-refs with: sorted \n",
+    ] {
+        for lines in &names {
+            repo.write(".git/packed-refs", format!("{header}{lines}"));
+            repo.assert_same_within(&["1"], &["256m"], ["x"]);
+        }
+    }
+}
+
+/// What `safe.directory` allows: values, as seen from the top of a work tree, from below it and from a bare repository. `{}` is
+/// the directory with both, and the version is the first git that reads the value as the newest does.
+#[test]
+#[ignore = "slow"]
+fn safe_directories() {
+    if !rustix::process::geteuid().is_root() {
+        skip("only root can give a directory away");
+        return;
+    }
+    let outer = Repo::scratch();
+    let basic = Repo::from("basic");
+    let basic = basic.path().to_str().expect("a path in UTF-8");
+    outer.git(["clone", "-q", basic, "r"]);
+    outer.git(["clone", "-q", "--bare", basic, "b.git"]);
+    std::os::unix::fs::symlink("r", outer.path().join("link")).expect("a link of ours");
+    for path in ["r", "r/.git", "b.git"] {
+        std::os::unix::fs::chown(outer.path().join(path), Some(12345), Some(12345))
+            .expect("we are root");
+    }
     let home = Repo::scratch();
-    home.write(
-        ".gitconfig",
-        format!("[safe]\n\tdirectory = {}\n", repo.path().display()),
-    );
-    let repo = repo.env("HOME", home.path());
-    repo.assert_same(["HEAD"]);
-    // Since 2.46 the directory above may be named.
-    let above = repo.path().parent().expect("below another");
-    home.write(
-        ".gitconfig",
-        format!("[safe]\n\tdirectory = {}/*\n", above.display()),
-    );
-    assert!(!repo.sluice(["HEAD"]).success().is_empty());
-    if git_version() >= (2, 46) {
-        repo.assert_same(["HEAD"]);
+    let (old, new) = ((0, 0), (2, 52));
+    let (below, real) = ((2, 46), (2, 47));
+    for (since, values, trusted) in [
+        (old, &["{}/r"][..], "r r/dir"),
+        (old, &["{}/b.git"], "b.git"),
+        (old, &["*"], "r r/dir b.git"),
+        (old, &["*", ""], ""),
+        (old, &["{}"], ""),
+        (old, &["{}/R"], ""),
+        (old, &["{}/*/"], ""),
+        (old, &["{}/*x"], ""),
+        (old, &["{}/none/*"], ""),
+        (old, &["{}/none/../r"], ""),
+        (old, &["~no.such.user/r"], ""),
+        (old, &["*", "~no.such.user/r"], ""),
+        (below, &["{}/*"], "r r/dir b.git"),
+        (below, &["/*"], "r r/dir b.git"),
+        (real, &["{}/r/*"], ""),
+        (real, &["{}/link/*"], ""),
+        (real, &["{}//r/."], "r r/dir"),
+        (real, &["{}/r/"], "r r/dir"),
+        (real, &["{}/r/dir/.."], "r r/dir"),
+        (real, &["{}/link"], "r r/dir"),
+        (real, &["."], "r b.git"),
+        (real, &["./"], ""),
+        (real, &[".//", "./."], ""),
+        (real, &["r", "*"], "r r/dir b.git"),
+        (new, &[":(optional){}/r"], "r r/dir"),
+        (new, &[":(optional){}/none", ":(optional)"], ""),
+        (new, &[":(optional)/dev/null/none"], ""),
+        (new, &[":(optional)~no.such.user/r"], ""),
+    ] {
+        let mut config = "[safe]\n".to_owned();
+        for value in values {
+            let value = value.replace("{}", outer.path().to_str().expect("a path in UTF-8"));
+            config += &format!("\tdirectory = \"{value}\"\n");
+        }
+        home.write(".gitconfig", config);
+        for place in ["r", "r/dir", "b.git"] {
+            let repo = outer.clone().at(place).env("HOME", home.path());
+            let ours = repo.sluice(["HEAD"]);
+            let is_trusted = trusted.split(' ').any(|it| it == place);
+            let code = if is_trusted { 0 } else { 128 };
+            assert_eq!(ours.code(), code, "{values:?} in {place}: {ours}");
+            if git_version() >= since {
+                let theirs = repo.archive(["HEAD"]);
+                // git warns as often as it looks; what counts is what it dies of.
+                let answer = |it: &Output| {
+                    let messages = it.messages();
+                    let fatal = messages.find("fatal: ").unwrap_or(0);
+                    (it.code(), messages[fatal..].to_owned())
+                };
+                assert_eq!(answer(&ours), answer(&theirs), "{values:?} in {place}");
+                assert!(ours.stdout == theirs.stdout, "{values:?} in {place}");
+            }
+        }
     }
 }
 
@@ -459,6 +551,35 @@ fn replace_refs() {
         repo.clone()
             .with(["--no-replace-objects"])
             .assert_same([revision]);
+    }
+}
+
+/// A ref replaces the object whose id its name begins with after the last slash, whatever follows. Two for one object are an
+/// error.
+#[test]
+fn replace_refs_with_names_around_the_id() {
+    for names in [
+        &["{}.bak"][..],
+        &["aside/{}-1"],
+        &["{}"],
+        &["{}0"],
+        &["old-{}"],
+        &["{}/x"],
+        &["{}.a", "{}.b"],
+        &["{}", "aside/{}.bak"],
+    ] {
+        let repo = Repo::copy("basic");
+        let id = repo.git(["rev-parse", "HEAD"]);
+        for name in names {
+            let name = name.replace("{}", id.trim());
+            repo.git(["update-ref", &format!("refs/replace/{name}"), "HEAD~1"]);
+        }
+        for _ in ["loose", "packed"] {
+            let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
+            assert_eq!(ours.code(), theirs.code(), "{names:?}: {ours}");
+            assert!(ours.stdout == theirs.stdout, "{names:?}");
+            repo.git(["-c", "core.useReplaceRefs=false", "pack-refs", "--all"]);
+        }
     }
 }
 
