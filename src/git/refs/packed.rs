@@ -2,7 +2,7 @@
 //!
 //! A lookup reads as many lines as git's does, which is a few of a long file. Must not skip a line that it cannot read.
 
-use std::{io::ErrorKind, ops::Deref, path::Path};
+use std::{cmp::Ordering, io::ErrorKind, ops::Deref, path::Path};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
@@ -13,7 +13,7 @@ use crate::git::odb::map::Map;
 /// What the first line begins with, before the traits of the file.
 const HEADER: &[u8] = b"# pack-refs with: ";
 
-/// The packed refs, in the order of their names.
+/// The packed refs, in the order of their names, unless the header says so and errs.
 pub(super) struct PackedRefs {
     content: Content,
     /// Where the records begin, after the header.
@@ -70,22 +70,25 @@ impl PackedRefs {
 
     /// The id of the ref `name`.
     pub(super) fn find(&self, name: &BStr) -> Result<Option<ObjectId>, Unclear> {
-        let at = self.position(name)?;
-        let record = (at < self.content.len())
-            .then(|| self.record(at))
-            .transpose()?;
+        let id = match self.search(name)? {
+            Ok(at) => Some(self.record(at)?.id),
+            Err(_) => None,
+        };
         self.check_reads()?;
-        Ok(record
-            .filter(|record| record.name == name)
-            .map(|record| record.id))
+        Ok(id)
     }
 
-    /// The names that begin with `prefix`. As in git, the line after them must be sound, too.
+    /// The names that begin with `prefix`. As in git, the line after them must be sound, too. Only git can say which of two
+    /// lines with one name counts, and what names out of order mean.
     pub(super) fn names_below(&self, prefix: &BStr) -> Result<Vec<BString>, Unclear> {
-        let mut at = self.position(prefix)?;
-        let mut names = Vec::new();
+        let (Ok(mut at) | Err(mut at)) = self.search(prefix)?;
+        let mut names: Vec<BString> = Vec::new();
         while at < self.content.len() {
             let record = self.record(at)?;
+            let last = names.last().map_or(prefix, |last| last.as_bstr());
+            if record.name <= last {
+                return Err(Unclear);
+            }
             if !record.name.starts_with(prefix) {
                 break;
             }
@@ -99,20 +102,21 @@ impl PackedRefs {
         Ok(names)
     }
 
-    /// Where the first record is whose name is not less than `name`.
-    fn position(&self, name: &BStr) -> Result<usize, Unclear> {
+    /// Where the record `name` is, or else where it would be. Two lines may have one name, and lines may be out of order, so
+    /// this takes the very steps of git (`find_reference_location_1`) and ends at the first record that fits.
+    fn search(&self, name: &BStr) -> Result<std::result::Result<usize, usize>, Unclear> {
         let (mut low, mut high) = (self.start, self.content.len());
         while low < high {
             let middle = low + (high - low) / 2;
             let at = self.record_start(low, middle);
             let record = self.record(at)?;
-            if record.name < name {
-                low = at + record.len
-            } else {
-                high = at
+            match record.name.cmp(name) {
+                Ordering::Less => low = at + record.len,
+                Ordering::Equal => return Ok(Ok(at)),
+                Ordering::Greater => high = at,
             }
         }
-        Ok(low)
+        Ok(Err(low))
     }
 
     /// Where the record begins that the byte at `offset` is part of, not before `low`.
@@ -254,6 +258,12 @@ mod tests {
         }
         let turned = format!("{}{}{}", lines[2], lines[1], lines[0]);
         assert_eq!(find(&turned, &names), Some(expected));
+        let claimed = format!("{SORTED}{turned}");
+        assert_eq!(
+            find(&claimed, &["refs/tags/b"]),
+            Some(vec![Some(B.to_owned())])
+        );
+        assert_eq!(find(&claimed, &["refs/tags/c"]), Some(vec![None]));
         assert_eq!(find("", &["x"]), Some(vec![None]));
         assert_eq!(find(SORTED, &["x"]), Some(vec![None]));
     }
@@ -272,7 +282,7 @@ mod tests {
             format!("{line}^{A}"),
             format!("{line}^junk\n"),
         ] {
-            assert_eq!(find(&text, &["refs/heads/a"]), None, "{text}");
+            assert_eq!(find(&text, &["refs/heads/a", "refs/a"]), None, "{text}");
         }
     }
 
@@ -288,5 +298,11 @@ mod tests {
             names,
             [format!("refs/replace/{B}"), "refs/replace/x".to_owned()]
         );
+        for names in [["b", "b"], ["c", "b"]] {
+            let lines = names.map(|name| format!("{A} refs/{name}\n"));
+            fs::write(file.path(), format!("{SORTED}{}", lines.concat())).unwrap();
+            let packed = PackedRefs::open(file.path(), Kind::Sha1).unwrap();
+            assert!(packed.names_below("refs/".into()).is_err(), "{names:?}");
+        }
     }
 }

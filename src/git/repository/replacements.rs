@@ -64,13 +64,15 @@ fn list(base: &BStr, location: &GitLocation) -> Result<Vec<RefTarget>> {
     Ok(output.stdout.lines().filter_map(target).collect())
 }
 
-/// Pairs of object and replacement. Refs whose names are no ids are ignored.
+/// Pairs of object and replacement. As in git, a name is an id and whatever follows, such as `.bak`; refs with other names are
+/// ignored.
 fn pairs(targets: &[RefTarget], base: &[u8], hash: Kind) -> Result<Vec<(ObjectId, ObjectId)>> {
     let mut pairs: Vec<(ObjectId, ObjectId)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for RefTarget { name, id } in targets {
         let last = name.rfind_byte(b'/').map_or(0, |slash| slash + 1);
-        let Ok(object) = ObjectId::from_hex(&name[last..]) else {
+        let object = name[last..].get(..hash.len_in_hex());
+        let Some(object) = object.and_then(|hex| ObjectId::from_hex(hex).ok()) else {
             continue;
         };
         if !seen.insert(object) {
