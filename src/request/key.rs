@@ -40,9 +40,9 @@ use crate::{
 };
 
 /// Changes whenever the same request makes other bytes.
-const ENCODING: u64 = 5;
+const ENCODING: u64 = 6;
 /// Changes whenever the same filters select other files, or make other bytes of them.
-const FILES_ENCODING: u64 = 4;
+const FILES_ENCODING: u64 = 5;
 /// The most bytes of extra files that are read for the key.
 const MAX_EXTRA: u64 = 1 << 20;
 

@@ -25,6 +25,8 @@ pub struct CopiedPaths {
     attributes: Attributes,
     /// The directory whose attribute files apply.
     at: Option<BString>,
+    /// Whether `export-ignore` excludes it, or a directory above it.
+    is_ignored: bool,
     /// The failure to read an attribute file, until somebody can report it.
     failure: Option<Error>,
     /// Whether reasons of links that stay may be reported.
@@ -42,6 +44,7 @@ impl Clone for CopiedPaths {
             reader: self.reader.clone(),
             attributes,
             at: None,
+            is_ignored: false,
             failure: None,
             tells_reasons: self.tells_reasons,
         }
@@ -62,6 +65,7 @@ impl CopiedPaths {
             reader,
             attributes,
             at: None,
+            is_ignored: false,
             failure: None,
             tells_reasons,
         }
@@ -72,16 +76,23 @@ impl CopiedPaths {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Whether the entry at `path` is a copy of something with `export-ignore`.
+    /// Whether the entry at `path` is a copy of something that `export-ignore` excludes.
     pub fn ignores(&mut self, path: &[u8], mode: Mode) -> bool {
-        self.original(path, mode)
-            .is_some_and(|original| self.attributes.ignores(&original, mode.is_directory()))
+        let originals = self.copies.originals(path, mode == Mode::Symlink);
+        let Some((original, links)) = originals.split_last() else {
+            return false;
+        };
+        self.ignores_any(links) || self.ignores_stored(original, mode.is_directory())
     }
 
-    /// The treatment of the file at `path`, if it is a copy. The inner `None` is that of a file with `export-ignore`.
+    /// The treatment of the file at `path`, if it is a copy. The inner `None` is that of a file that `export-ignore` excludes.
     pub fn treatment(&mut self, path: &[u8], mode: Mode) -> Option<Option<Treatment>> {
-        let original = self.original(path, mode)?;
-        Some(self.attributes.treatment(&original))
+        let originals = self.copies.originals(path, mode == Mode::Symlink);
+        let (original, links) = originals.split_last()?;
+        if self.ignores_any(links) || self.is_below_ignored(original) {
+            return Some(None);
+        }
+        Some(self.attributes.treatment(original))
     }
 
     /// Why the link at `path` stays one, if that may be reported.
@@ -89,27 +100,41 @@ impl CopiedPaths {
         self.copies.kept(path).filter(|_| self.tells_reasons)
     }
 
-    /// The path that `path` is a copy of, with the attribute files that apply to it.
-    fn original(&mut self, path: &[u8], mode: Mode) -> Option<BString> {
-        let original = self.copies.original(path, mode == Mode::Symlink)?;
-        let slash = original.rfind_byte(b'/').unwrap_or(0);
-        if let Err(error) = self.go_to(&original[..slash]) {
-            self.failure.get_or_insert(error);
-        }
-        Some(original)
+    fn ignores_any(&mut self, links: &[BString]) -> bool {
+        links.iter().any(|link| self.ignores_stored(link, false))
     }
 
+    /// Whether `export-ignore` excludes the stored entry at `path`, or a directory above it.
+    fn ignores_stored(&mut self, path: &[u8], is_directory: bool) -> bool {
+        self.is_below_ignored(path) || self.attributes.ignores(path, is_directory)
+    }
+
+    /// Goes to the directory of the stored entry at `path`. Returns whether `export-ignore` excludes that directory or one above.
+    fn is_below_ignored(&mut self, path: &[u8]) -> bool {
+        let slash = path.rfind_byte(b'/').unwrap_or(0);
+        if let Err(error) = self.go_to(&path[..slash]) {
+            self.failure.get_or_insert(error);
+        }
+        self.is_ignored
+    }
+
+    /// Enters `directory` from the root, as a walk does. As a walk does, it enters no directory that is excluded.
     fn go_to(&mut self, directory: &[u8]) -> Result<()> {
         if self.at.as_deref().is_some_and(|at| at == directory) {
             return Ok(());
         }
         self.at = None;
+        self.is_ignored = false;
         self.attributes.reset();
         let root = self.root;
         let slashes = directory.find_iter(b"/").map(|slash| &directory[..slash]);
         let above = std::iter::once(&b""[..]).chain(slashes);
         let own = (!directory.is_empty()).then_some(directory);
         for directory in above.chain(own) {
+            if !directory.is_empty() && self.attributes.ignores(directory, true) {
+                self.is_ignored = true;
+                break;
+            }
             self.attributes
                 .enter(&mut self.reader, directory, |reader| {
                     file_at(reader, root, root.kind(), directory, attributes::NAME)

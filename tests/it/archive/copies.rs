@@ -299,6 +299,50 @@ fn explain_tells_what_is_a_copy() {
     );
 }
 
+/// A copy has no file that an attribute keeps out of the archive where it is stored, on whatever level the attribute is.
+#[test]
+fn a_copy_of_something_excluded_is_not_sent() {
+    let script = r#"
+        mkdir -p a/b/c open && echo secret | tee a/b/c/file a/b/file a/file >open/file
+        ln -s a/b/c/file file && ln -s a/b/c directory && ln -s a/b all && ln -s file again && ln -s open link-open
+        ln -s ../a/b/c/file open/file-too && ln -s ../a/b/c open/directory-too
+        git add . && git commit -qm m
+    "#;
+    let repo = Repo::init();
+    let _ = repo.shell(script).success();
+    for (rule, sent) in [
+        ("/a", "link-open/file open/file"),
+        ("/a/b", "a/file link-open/file open/file"),
+        (
+            "/a/b/c",
+            "a/b/file a/file all/file link-open/file open/file",
+        ),
+        ("c/", "a/b/file a/file all/file link-open/file open/file"),
+        (
+            "/a/b/c/file",
+            "a/b/file a/file all/file link-open/file open/file",
+        ),
+        (
+            "/open/*-too",
+            "a/b/c/file a/b/file a/file again all/c/file all/file directory/file file link-open/file open/file",
+        ),
+        (
+            "/open",
+            "a/b/c/file a/b/file a/file again all/c/file all/file directory/file file",
+        ),
+    ] {
+        repo.write(
+            ".gitattributes",
+            format!("{rule} export-ignore\n/.gitattributes export-ignore\n"),
+        );
+        repo.git(["add", "."]);
+        repo.git(["commit", "-qm", "rule"]);
+        let files = archived(&repo.sluice([COPY, "HEAD"]).success());
+        let names: Vec<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(names.join(" "), sent, "{rule}");
+    }
+}
+
 /// A link in a submodule is resolved there, and none leads into one.
 #[test]
 fn submodules_are_trees_of_their_own() {

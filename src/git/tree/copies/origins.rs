@@ -58,8 +58,15 @@ impl Copies {
     /// The path, in the tree without copies, of the entry at `path` in the tree with copies. `None` if the path is the same. Of a
     /// link that stays, only the directories above are copies.
     pub fn original(&self, path: &[u8], is_link: bool) -> Option<BString> {
+        self.originals(path, is_link).pop()
+    }
+
+    /// All paths, in the tree without copies, that the entry at `path` in the tree with copies stands for, the last of which is
+    /// its [`original`](Self::original): those before it are links in directories that were copied.
+    pub fn originals(&self, path: &[u8], is_link: bool) -> Vec<BString> {
+        let mut originals = Vec::new();
         if self.targets.is_empty() {
-            return None;
+            return originals;
         }
         let mut found = BString::default();
         let mut is_copy = false;
@@ -68,11 +75,17 @@ impl Copies {
             push(&mut found, part);
             let is_kept = is_link && parts.peek().is_none();
             if let Some(target) = self.targets.get(&found).filter(|_| !is_kept) {
-                found.clone_from(target);
+                let link = std::mem::replace(&mut found, target.clone());
+                if is_copy {
+                    originals.push(link);
+                }
                 is_copy = true;
             }
         }
-        is_copy.then_some(found)
+        if is_copy {
+            originals.push(found);
+        }
+        originals
     }
 
     /// Why the link at `path` stays one.
