@@ -11,6 +11,8 @@ use crate::base::{
 
 /// 1980-01-01T00:00:00Z: a zip has no earlier time.
 const FIRST_OF_ZIP: u64 = 315_532_800;
+/// 2107-12-31T23:59:59Z: a zip has no later time.
+const LAST_OF_ZIP: u64 = 4_354_819_199;
 
 /// Converts `time`, in seconds since 1970, to date and time of day in two-second steps, years since 1980: local time, or UTC if
 /// `in_utc`. As in git, only the low 16 bits of each are kept.
@@ -29,6 +31,11 @@ pub(super) fn dos(time: u64, in_utc: bool) -> Result<[u16; 2]> {
     let clock = second / 2 + minute * 32 + hour * 2048;
     let date = day + month * 32 + (year - 1980) * 512;
     Ok([clock as u16, date as u16])
+}
+
+/// The time closest to `time` that a zip can have.
+pub(super) fn within_zip(time: u64) -> u64 {
+    time.clamp(FIRST_OF_ZIP, LAST_OF_ZIP)
 }
 
 /// The time of a tree without a commit in an archive that never changes, in seconds since 1970: that of `SOURCE_DATE_EPOCH`, if

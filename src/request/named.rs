@@ -58,11 +58,15 @@ impl Inputs<'_> {
         match &self.args.content.mtime {
             Some(time) if is_stable => date::fixed_mtime(time),
             Some(time) => date::mtime(time),
-            None if is_stable && treeish.commit.is_none() => {
-                clock::of_tree(source_date_epoch.as_deref())
-            }
+            None if self.chooses_time(treeish) => clock::of_tree(source_date_epoch.as_deref()),
             None => Ok(treeish.time),
         }
+    }
+
+    /// Whether neither git nor the user decides about the time of the entries.
+    pub(super) fn chooses_time(self, treeish: &Treeish) -> bool {
+        let is_given = treeish.commit.is_some() || self.args.content.mtime.is_some();
+        self.environment.is_stable && !is_given
     }
 
     /// Refuses a `--relative` that is no directory of the `tree`, unless that is for somebody who may not know.

@@ -157,7 +157,8 @@ impl<'a> Inputs<'a> {
         // It has found objects already, and knows of those that the system refused.
         repositories[0].tree.reader = reader;
         let mtime = self.mtime(&treeish)?;
-        let times = times(format, mtime, self.environment.is_stable)?;
+        let is_stable = self.environment.is_stable;
+        let times = times(format, mtime, is_stable, self.chooses_time(&treeish))?;
         let directory = self.environment.directory();
         let extras = args.content.extras.iter();
         let extras = extras.map(|extra| planned(extra, directory, below));
@@ -183,14 +184,21 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// The archive's time as zip tells it; only a zip needs the local time, which is UTC if `in_utc`.
-fn times(format: &NamedFormat, seconds: u64, in_utc: bool) -> Result<Times> {
+/// The archive's time as zip tells it; only a zip needs the local time, which is UTC if `in_utc`. A time that git-sluice chooses
+/// (`is_chosen`) is one that a zip can have; any other wraps around as in git.
+fn times(format: &NamedFormat, seconds: u64, in_utc: bool, is_chosen: bool) -> Result<Times> {
+    let (seconds, unix) = if is_chosen {
+        let seconds = clock::within_zip(seconds);
+        (seconds, seconds.min(u32::MAX.into()))
+    } else {
+        (seconds, seconds)
+    };
     Ok(Times {
         dos: if format.is_zip() {
             clock::dos(seconds, in_utc)?
         } else {
             [0; 2]
         },
-        unix: seconds as u32,
+        unix: unix as u32,
     })
 }

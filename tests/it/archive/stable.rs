@@ -262,6 +262,51 @@ fn times_are_the_same_everywhere() {
         .assert_failure(128, "fatal: bad value 'soon' for 'SOURCE_DATE_EPOCH'\ncaused by: not a number of seconds since 1970\n");
 }
 
+/// The date of a zip begins in 1980 and ends in 2107. A time that is ours stays within; a commit's wraps around, as in git.
+#[test]
+fn a_zip_has_the_closest_date() {
+    let repo = Repo::copy("stable");
+    for (time, date, seconds) in [
+        ("0", "1980-01-01 00:00:00", 315_532_800),
+        ("315532799", "1980-01-01 00:00:00", 315_532_800),
+        ("315532802", "1980-01-01 00:00:02", 315_532_802),
+        ("4354819199", "2107-12-31 23:59:58", u32::MAX),
+        ("4354819200", "2107-12-31 23:59:58", u32::MAX),
+        ("1667997441000", "2107-12-31 23:59:58", u32::MAX),
+        ("18446744073709551615", "2107-12-31 23:59:58", u32::MAX),
+    ] {
+        let dated = repo.clone().env("SOURCE_DATE_EPOCH", time);
+        let zip = dated
+            .sluice(["--stable", "--format=zip", "HEAD^{tree}"])
+            .success();
+        let word = |at: usize| u16::from_le_bytes([zip[at], zip[at + 1]]);
+        let (clock, day) = (word(10), word(12));
+        let found = format!(
+            "{}-{:02}-{:02} {:02}:{:02}:{:02}",
+            1980 + (day >> 9),
+            day >> 5 & 15,
+            day & 31,
+            clock >> 11,
+            clock >> 5 & 63,
+            (clock & 31) * 2,
+        );
+        assert_eq!(found, date, "{time}");
+        let extra = 30 + usize::from(word(26)) + 5;
+        assert_eq!(zip[extra..extra + 4], seconds.to_le_bytes(), "{time}");
+    }
+    for date in ["0 +0000", "4354819200 +0000"] {
+        let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
+        let dated = repo.clone().env("GIT_COMMITTER_DATE", format!("@{date}"));
+        let commit = dated.git(["commit-tree", "-m", "old", tree.trim()]);
+        let words = ["--format=zip", commit.trim()];
+        let ours = repo.sluice(["--stable"].into_iter().chain(words)).success();
+        assert!(
+            ours == repo.clone().env("TZ", "UTC").archive(words).success(),
+            "{date}"
+        );
+    }
+}
+
 /// A host switches it on for all its archives, in the configuration.
 #[test]
 fn hosts_promise_by_configuration() {
