@@ -558,7 +558,7 @@ pub struct Publish {
     #[arg(long, help_heading = BEYOND)]
     pub create: bool,
 
-    /// Exit with status 12 if a file shows more than the commit
+    /// Exit with status 12 if the bytes may depend on more
     #[arg(long, help_heading = BYTES)]
     pub fail_if_varies: bool,
 

@@ -54,7 +54,7 @@ const STATUSES: [(u8, &[CommandName], &str); 20] = [
     (
         12,
         &[Archive, Publish],
-        "--fail-if-varies, --stable: a file shows more than the commit",
+        "--fail-if-varies, --stable: the bytes may depend on more",
     ),
     (128, EVERY, "the command cannot continue (fatal: ...)"),
     (129, EVERY, "the command line is wrong (error: ...)"),

@@ -223,16 +223,16 @@ impl KeyInputs<'_> {
 }
 
 /// What decides about the bytes of the files of one repository.
-struct Reading<'a> {
+pub(super) struct Reading<'a> {
     treeish: &'a Treeish,
     rules: TreeRules,
-    replacements: &'a Replacements,
-    attributes: &'a AttributeSettings,
-    big_file: u64,
+    pub(super) replacements: &'a Replacements,
+    pub(super) attributes: &'a AttributeSettings,
+    pub(super) big_file: u64,
 }
 
 impl<'a> Reading<'a> {
-    fn of(repository: &'a ArchivedRepository) -> Self {
+    pub(super) fn of(repository: &'a ArchivedRepository) -> Self {
         let ArchivedRepository {
             tree,
             treeish,

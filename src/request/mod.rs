@@ -16,6 +16,7 @@ mod host_defaults;
 mod inputs;
 mod key;
 mod named;
+mod outside;
 mod partial;
 mod sharing;
 mod submodules;

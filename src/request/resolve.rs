@@ -16,7 +16,7 @@ use super::{
     view_builder::{Fetching, ViewBuilder},
 };
 use crate::{
-    base::error::{Error, Result},
+    base::error::Result,
     cache::Key,
     format::zip::Times,
     git::{
@@ -55,8 +55,8 @@ impl<'a> Inputs<'a> {
             content: &mut content,
             view: &view,
         };
-        if let Some(reason) = decisive.variation().filter(|_| args.fail_if_varies) {
-            return Err(Error::varies("the archive may vary").caused_by(reason));
+        if args.fail_if_varies {
+            decisive.refuse_variation(repository)?;
         }
         let key = if cache.is_some() || self.asks_for_key() {
             decisive.key()

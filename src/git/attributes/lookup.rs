@@ -114,6 +114,15 @@ impl Lookup {
         self.outside.push(file);
     }
 
+    /// Whether the files outside of the tree have a macro, or a line that may set a wanted attribute. No directory may have
+    /// been entered.
+    pub(super) fn has_outside_lines(&mut self) -> bool {
+        let mut files = self.outside.iter().skip(1);
+        let has_macro = files.any(|file| !file.macros.is_empty());
+        self.enter(b"", BStr::new(""), Vec::new());
+        has_macro || self.is_live()
+    }
+
     /// Enter `directory`, whose attribute file `name` has these lines. The root comes first and completes the set of
     /// macros, which apply to all files.
     pub(super) fn enter(&mut self, directory: &[u8], name: &BStr, lines: Vec<Line<'_>>) {

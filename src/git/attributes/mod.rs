@@ -17,7 +17,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use crate::{
@@ -169,6 +169,16 @@ pub struct Demand {
     pub pathspecs: Vec<BString>,
 }
 
+impl Demand {
+    /// A look-up of these attributes. `fold` ignores case in paths.
+    fn lookup(&self, fold: bool) -> Lookup {
+        let diff = self.text.then_some(DIFF);
+        let names = NAMES.iter().copied().chain(diff).map(str::as_bytes);
+        let pathspecs = self.pathspecs.iter().map(|name| name.as_slice());
+        Lookup::new(names.chain(pathspecs), fold)
+    }
+}
+
 /// `core.autocrlf`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoCrlf {
@@ -197,10 +207,7 @@ const MAX_WEIGHT: usize = 256 << 20;
 impl Attributes {
     /// Read the files that lie outside of the tree.
     pub fn new(settings: AttributeSettings, demand: Demand) -> Result<Self> {
-        let diff = demand.text.then_some(DIFF);
-        let names = NAMES.iter().copied().chain(diff).map(str::as_bytes);
-        let wanted = names.chain(demand.pathspecs.iter().map(|name| name.as_slice()));
-        let mut lookup = Lookup::new(wanted, settings.ignore_case);
+        let mut lookup = demand.lookup(settings.ignore_case);
         let mut complaints = Complaints::default();
         let Complaints { first, last, .. } = &mut complaints;
         if let Some((info, files)) = settings.outside()?.split_last() {
@@ -216,6 +223,17 @@ impl Attributes {
             complaints,
             max_weight: MAX_WEIGHT,
         })
+    }
+
+    /// The names of the files outside of the tree that could set an attribute which decides about the archive.
+    pub fn deciding_files(&self) -> Result<Vec<&BStr>> {
+        let decides = |file: &&OutsideFile| {
+            let mut lookup = self.demand.lookup(self.settings.ignore_case);
+            lookup.outside(file.bytes(), file.name.as_bstr(), &mut Vec::new());
+            lookup.has_outside_lines()
+        };
+        let files = self.settings.outside()?.iter().filter(decides);
+        Ok(files.map(|file| file.name.as_bstr()).collect())
     }
 
     /// The configuration.

@@ -23,7 +23,7 @@ mod open;
 mod owner;
 pub mod promisor;
 pub mod promisors;
-mod replacements;
+pub mod replacements;
 mod rev_parse;
 pub mod served;
 pub mod settings;

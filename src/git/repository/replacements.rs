@@ -33,8 +33,7 @@ pub(super) fn replacements(
     if contents.no_replace_objects || config.is_false("core.useReplaceRefs") {
         return Ok(Replacements::default());
     }
-    let base = contents.replace_ref_base.as_deref();
-    let base = base.map_or(DEFAULT_BASE.into(), |base| base.as_bytes().as_bstr());
+    let base = base(environment);
     let is_usual = base == DEFAULT_BASE;
     let read = is_usual.then(|| refs.below(base).ok()).flatten();
     let targets = match read {
@@ -43,6 +42,12 @@ pub(super) fn replacements(
     };
     let pairs = pairs(&targets, base, hash)?;
     Ok(Replacements::new(pairs))
+}
+
+/// What the names of the refs begin with.
+pub fn base(environment: &Environment) -> &BStr {
+    let base = environment.contents.replace_ref_base.as_deref();
+    base.map_or(DEFAULT_BASE.into(), |base| base.as_bytes().as_bstr())
 }
 
 /// The refs whose names begin with `base`, as the installed git knows them.

@@ -131,7 +131,7 @@ impl RepositorySettings {
 
 impl RepositorySettings {
     /// The settings without a configuration, as far as they decide the bytes of an archive.
-    pub(super) fn unconfigured(&self) -> Self {
+    pub fn unconfigured(&self) -> Self {
         Self {
             umask: Umask::Bits(DEFAULT_UMASK),
             big_file: DEFAULT_BIG_FILE,

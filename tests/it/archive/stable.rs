@@ -225,6 +225,123 @@ fn what_may_vary_is_refused_before_the_first_byte() {
     let _ = repo.sluice(publish).success();
 }
 
+/// Everything outside of the commit that may decide about the bytes names itself: keys, variables, and attribute files.
+#[test]
+fn settings_that_decide_are_named() {
+    let repo = Repo::copy("stable");
+    let home = Repo::scratch();
+    home.write("attributes", "*.c diff=cpp\n");
+    home.write("text", "[attr]lines eol=crlf\n");
+    let home_file = |name: &str| home.path().join(name).to_str().expect("text").to_owned();
+    let [harmless, deciding] = ["attributes", "text"].map(home_file);
+    let file = |file: &str| format!("core.attributesFile={file}");
+    let tar: &[&str] = &["HEAD"];
+    let zip: &[&str] = &["--format=zip", "HEAD"];
+    let gzip: &[&str] = &["--format=tar.gz", "HEAD"];
+    for (words, key, named) in [
+        (tar, "tar.umask=0077", "tar.umask"),
+        (tar, "tar.umask=user", "tar.umask"),
+        (tar, "tar.umask=0002", ""),
+        (&["--umask=0022", "HEAD"], "tar.umask=0077", ""),
+        (zip, "tar.umask=0077", ""),
+        (tar, "core.autocrlf=true", "core.autocrlf"),
+        (tar, "core.autocrlf=input", ""),
+        (tar, "core.eol=crlf", "core.eol"),
+        (tar, "core.eol=lf", ""),
+        (tar, "core.ignoreCase=true", "core.ignoreCase"),
+        (tar, "core.bigFileThreshold=1", "core.bigFileThreshold"),
+        (tar, "core.bigFileThreshold=512m", ""),
+        (tar, "diff.x.binary=true", ""),
+        (zip, "diff.x.binary=true", "diff.x.binary"),
+        (gzip, "tar.tar.gz.command=gzip -cn", "tar.tar.gz.command"),
+        (gzip, "tar.tar.gz.command=cat", "tar.tar.gz.command"),
+        (gzip, "tar.tar.gz.command=git archive gzip", ""),
+        (gzip, "sluice.gzipCompat=gnu", "sluice.gzipCompat"),
+        (
+            &["--gzip-compat=gnu", "--format=tar.gz", "HEAD"],
+            "sluice.gzipCompat=gnu",
+            "",
+        ),
+        (tar, "sluice.gzipCompat=gnu", ""),
+        (tar, "user.name=somebody", ""),
+        (tar, &file(&harmless), ""),
+        (zip, &file(&harmless), &harmless),
+        (tar, &file(&deciding), &deciding),
+        (&["--mtime=yesterday", "HEAD"], "a.b=c", "--mtime=yesterday"),
+        (&["--mtime=1112911993", "HEAD"], "a.b=c", ""),
+        (
+            &["--worktree-attributes", "HEAD"],
+            "attr.tree=HEAD",
+            "attr.tree",
+        ),
+    ] {
+        let repo = repo.clone().env("HOME", home.path()).with(["-c", key]);
+        check_named(&repo, words, named, key);
+    }
+    for (words, variable, value, named) in [
+        (
+            &["HEAD", "dir"][..],
+            "GIT_LITERAL_PATHSPECS",
+            "1",
+            "GIT_LITERAL_PATHSPECS",
+        ),
+        (
+            &["HEAD", "*"],
+            "GIT_ICASE_PATHSPECS",
+            "1",
+            "GIT_ICASE_PATHSPECS",
+        ),
+        (tar, "GIT_ICASE_PATHSPECS", "1", ""),
+        (zip, "TZ", "Asia/Tokyo", "TZ"),
+        (zip, "TZ", "XYZ-5", "TZ"),
+        (zip, "TZ", "UTC", ""),
+        (tar, "TZ", "XYZ-5", ""),
+        (
+            &["--worktree-attributes", "HEAD"],
+            "GIT_ATTR_SOURCE",
+            "HEAD",
+            "GIT_ATTR_SOURCE",
+        ),
+    ] {
+        check_named(&repo.clone().env(variable, value), words, named, variable);
+    }
+    let _ = fs::create_dir(repo.path().join(".git/info"));
+    repo.write(".git/info/attributes", "*.txt export-ignore\n");
+    check_named(&repo, tar, ".git/info/attributes", "info");
+    repo.write(".git/info/attributes", "# nothing\n");
+    let blob = repo.git_with_input(["hash-object", "-w", "--stdin"], "x");
+    let other = repo.git_with_input(["hash-object", "-w", "--stdin"], "y");
+    repo.git(["replace", blob.trim(), other.trim()]);
+    check_named(&repo, tar, "refs/replace/", "replace");
+}
+
+/// With `--fail-if-varies`, `words` end with a line about what is `named`, or succeed if that is empty; with `--stable`, they
+/// have no line about it.
+#[track_caller]
+fn check_named(repo: &Repo, words: &[&str], named: &str, case: &str) {
+    let run = |option: &str| repo.sluice([option].into_iter().chain(words.iter().copied()));
+    let refused = run("--fail-if-varies");
+    let line = format!("error: '{named}' decides about ");
+    let is_named = refused.messages().lines().any(|it| it.starts_with(&line));
+    assert_eq!(
+        (refused.code() == 12, is_named),
+        (!named.is_empty(), !named.is_empty()),
+        "{case}: {refused}"
+    );
+    assert!(
+        !run("--stable").messages().contains("decides about"),
+        "{case}"
+    );
+    if is_named {
+        assert!(
+            refused
+                .messages()
+                .ends_with("hint: --stable leaves them out\n"),
+            "{case}: {refused}"
+        );
+    }
+}
+
 #[test]
 fn times_are_the_same_everywhere() {
     let repo = Repo::from("stable");
