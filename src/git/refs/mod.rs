@@ -19,8 +19,7 @@ use std::{
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
-pub use name::Unclear;
-use name::is_sound;
+pub use name::{Unclear, is_sound};
 use packed::PackedRefs;
 
 /// Where git looks for a short name, in this order: before and after the name (gitrevisions(7)).

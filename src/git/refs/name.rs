@@ -7,6 +7,6 @@ use bstr::BStr;
 pub struct Unclear;
 
 /// Whether a ref may have this `name` (git-check-ref-format(1), with `--allow-onelevel`).
-pub(super) fn is_sound(name: &BStr) -> bool {
+pub fn is_sound(name: &BStr) -> bool {
     gix_validate::reference::name_partial(name).is_ok()
 }

@@ -8,6 +8,7 @@ mod ahead;
 pub mod attr_source;
 mod config_check;
 pub mod date;
+mod describe_name;
 mod discover;
 pub mod extra_file;
 mod file_stamps;

@@ -123,15 +123,17 @@ fn full_name(location: &GitLocation, name: &BStr) -> Reference {
     })
 }
 
-/// The full name of the ref `name`. Only git knows `@{-1}` and `main@{upstream}`, and the right message if
-/// there is no such ref.
+/// The full name of the ref `name`, the first one that git finds: git-rev-parse(1) names no ref of an ambiguous name that it
+/// would warn of. Only git knows `@{-1}` and `main@{upstream}`, and the right message if there is no such ref.
 pub(super) fn ask_git_for_ref(location: &GitLocation, name: &BStr) -> Result<BString> {
     let not_a_ref = || Error::fatal(format_bytes("no such ref: {}", &[name]));
     if is_notation(name) {
         return Err(not_a_ref());
     }
-    let output =
-        rev_parse(location, &["--verify", "--symbolic-full-name"], name).ok_or_else(not_a_ref)?;
+    let settings = ["-c", "core.warnAmbiguousRefs=false"].map(OsStr::new);
+    let arguments = rev_parse_arguments(&["--verify", "--symbolic-full-name"], name);
+    let output = program::ask(location, &[&settings[..], &arguments].concat());
+    let output = output.ok_or_else(not_a_ref)?;
     let full_name = output.stdout.trim();
     if output.status.success() && !full_name.is_empty() && !full_name.starts_with(b"^") {
         return Ok(full_name.into());

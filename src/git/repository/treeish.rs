@@ -13,7 +13,7 @@ use gix_object::{CommitRefIter, Kind as ObjectKind};
 
 pub use super::rev_parse::known_reference;
 use super::{
-    Repository,
+    Repository, describe_name,
     object_name::{self, full_id, reference},
     peel::peeled,
     rev_parse::{ask_git, ask_git_for_ref, rev_parse},
@@ -168,12 +168,22 @@ fn object_id(
     if let Ok(Some(found)) = object_name::resolve(repository, reader, name, diagnostics) {
         return Ok(found);
     }
+    if is_loose_describe_name(repository, name) {
+        return Err(Error::unknown_name(name));
+    }
     refuse_endless_tags(repository, reader, name)?;
     let asked = ask_git(&repository.location, name, reader.may_fetch(), diagnostics);
     if asked.is_err() && reader.missing_list().is_some() {
         note_way(repository, reader, name);
     }
     asked
+}
+
+/// Whether `name` begins with something that an older git takes for a name of git-describe(1), and that is no ref.
+fn is_loose_describe_name(repository: &Repository, name: &BStr) -> bool {
+    let end = name.find_byteset(b"~^:").unwrap_or(name.len());
+    let start = name[..end].as_bstr();
+    describe_name::is_loose(start) && matches!(reference(repository, start), Ok(None))
 }
 
 /// Notes the objects that are missing on the way to `name`, as in `HEAD:directory`.

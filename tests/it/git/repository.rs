@@ -678,6 +678,8 @@ fn refs_in_a_reftable() {
     for name in ["main", "heads/main", "main~0", "main@{upstream}"] {
         repo.assert_same([name]);
     }
+    let served = repo.served(["--remote=.", "main"]);
+    assert!(served.success() == repo.archive(["--remote=.", "main"]).success());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::support::forge;
 use crate::support::tar_listing;
-use crate::support::{Repo, without_clock};
+use crate::support::{Repo, git_version, without_clock};
 
 const NAMES: &str = "
     HEAD ORIG_HEAD @ main heads/main refs/heads/main origin origin/main deadbeef
@@ -247,6 +247,53 @@ fn ids() {
     repo.assert_same([format!("{id}0")]);
     repo.assert_same([format!("{}-dirty", &id[..7])]);
     repo.assert_same([format!("v1-1-g{}", &id[..7])]);
+}
+
+/// Names with the id of a commit after `-g`: since 2.49 those that git-describe(1) prints, and refs with such a name.
+#[test]
+fn names_of_describe() {
+    let repo = Repo::copy("revisions");
+    let id = repo.git(["rev-parse", "--short=7", "HEAD~1"]);
+    let id = id.trim();
+    repo.git(["update-ref", &format!("refs/heads/ref-g{id}"), "HEAD"]);
+    for (before, is_name) in [
+        ("v1-1", true),
+        ("nosuch-12", true),
+        ("a/b-x-0", true),
+        ("ref", true),
+        ("v1", false),
+        ("nosuch", false),
+        ("v1-", false),
+        ("v1-x", false),
+        ("v1.lock-1", false),
+    ] {
+        for ending in ["", "~1", "^0"] {
+            let name = format!("{before}-g{id}{ending}");
+            if git_version() >= (2, 49) {
+                repo.assert_same_within(&["1"], &["256m"], [&name]);
+            }
+            let code = if is_name { 0 } else { 128 };
+            assert_eq!(repo.sluice([&name]).code(), code, "{name}");
+        }
+    }
+}
+
+/// Names that only git can resolve, because a ref is a link. A server must find the ref that git finds first.
+#[test]
+fn a_server_finds_refs_that_only_git_can_read() {
+    let repo = Repo::copy("basic");
+    repo.git(["branch", "both", "HEAD~1"]);
+    std::os::unix::fs::symlink("main", repo.path().join(".git/refs/tags/both"))
+        .expect("a link of ours");
+    repo.write(".git/refs/tags/main", repo.git(["rev-parse", "HEAD"]));
+    for name in ["both", "both:dir", "heads/both", "tags/both", "nosuch"] {
+        let (ours, theirs) = (
+            repo.served(["--remote=.", name]),
+            repo.archive(["--remote=.", name]),
+        );
+        assert_eq!(ours.code(), theirs.code(), "{name}: {ours}");
+        assert!(ours.stdout == theirs.stdout, "{name}");
+    }
 }
 
 /// Among 5,000 objects some share their first four digits.
