@@ -601,11 +601,12 @@ fn other_bases_of_replace_refs() {
     for base in ["refs/others/", "refs/oth", "refs/others", "refs/"] {
         let repo = repo.clone().env("GIT_REPLACE_REF_BASE", base);
         let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
-        assert_eq!(
-            (ours.code(), ours.stdout == theirs.stdout),
-            (theirs.code(), true),
-            "{base}"
-        );
+        assert!(ours.stdout == theirs.stdout, "{base}");
+        let expected = match theirs.code() {
+            ABORTED => 128,
+            code => code,
+        };
+        assert_eq!(ours.code(), expected, "{base}");
     }
     let basic = Repo::copy("basic").env("GIT_REPLACE_REF_BASE", "");
     assert!(basic.sluice(["HEAD"]).success() == basic.archive(["HEAD"]).success());
@@ -616,6 +617,9 @@ fn other_bases_of_replace_refs() {
         basic.assert_same(["HEAD"]);
     }
 }
+
+/// The exit status of git that SIGABRT ended, as git since 2.50 ends over some orders of packed refs. Ours is 128 then.
+const ABORTED: i32 = 134;
 
 /// git looks only at the refs that it needs.
 #[test]
@@ -635,7 +639,11 @@ fn packed_refs_with_names_that_are_not_valid() {
         for lines in [format!("{good}{id} {name}\n"), format!("{id} {name}\n")] {
             fs::write(&packed, lines).expect("our own");
             for revision in ["loose", "main", "main~1", &id] {
-                repo.assert_same([revision]);
+                if repo.archive([revision]).code() == ABORTED {
+                    assert_eq!(repo.sluice([revision]).code(), 128, "{revision}");
+                } else {
+                    repo.assert_same([revision]);
+                }
             }
         }
     }
