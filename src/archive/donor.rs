@@ -1,7 +1,7 @@
 //! Copies files from the last archive of a repository, which the cache keeps: almost nothing changes from one commit to the next.
 //!
-//! An archive in the cache has an *index* of the files that it stores as they are, without any conversion: the id of the blob, and
-//! where its bytes are. The next archive of the same family takes what it needs from there, for the price of a copy. Only the bytes
+//! An archive in the cache has an *index* of the files that it stores as they are, without any conversion: the id of the blob that
+//! was read, and where its bytes are. Id and family are all that these bytes follow from, so the index has the family too. The next archive of the same family takes what it needs from there, for the price of a copy. Only the bytes
 //! come from the donor: which files there are, and what their headers say, is decided as always. Must never trust a byte whose
 //! chunk of the donor has another sum; whatever is wrong with a donor, files are decoded instead.
 
@@ -15,9 +15,10 @@ use gix_hash::{ObjectId, oid};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    base::{buffer::Buffer, threads::Lock},
-    cache::StoredArchive,
+    base::{buffer::Buffer, error::Result, threads::Lock},
+    cache::{Key, StoredArchive},
     format::StoredBody,
+    output::report::Counts,
     plan::KnownBlobs,
 };
 
@@ -40,6 +41,7 @@ pub struct Inheritance {
 /// A file in the bytes that are being made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Donation {
+    /// The blob that was read, which may replace that of the entry.
     pub(super) id: ObjectId,
     pub(super) body: StoredBody,
 }
@@ -193,16 +195,28 @@ fn prefix(id: &[u8]) -> u64 {
     u64::from_le_bytes(id[..8].try_into().unwrap_or_default())
 }
 
-/// The notes of an archive in the cache: what its producer counted, and its `index`.
-pub(super) fn join(mut counts: Vec<u8>, index: &[u8]) -> Vec<u8> {
-    // JSON has no such byte.
-    counts.push(0);
-    counts.extend(index);
+/// The notes of an archive in the cache: what its producer counted, and its `index` for archives of `family`.
+pub(super) fn join(mut counts: Vec<u8>, family: Option<Key>, index: &[u8]) -> Vec<u8> {
+    if let Some(family) = family {
+        // JSON has no such byte.
+        counts.push(0);
+        counts.extend(family.0);
+        counts.extend(index);
+    }
     counts
 }
 
-/// The counts and the index in the notes of an archive.
-pub(super) fn split(notes: &[u8]) -> (&[u8], &[u8]) {
+/// The counts in the notes of an archive.
+pub(super) fn counts(notes: &[u8]) -> Result<Counts> {
+    Counts::of_notes(split(notes).0)
+}
+
+/// The index in the notes of an archive, if the archive is one of `family`.
+pub(super) fn index<'n>(notes: &'n [u8], family: &Key) -> Option<&'n [u8]> {
+    split(notes).1.strip_prefix(&family.0)
+}
+
+fn split(notes: &[u8]) -> (&[u8], &[u8]) {
     notes.split_once_str(b"\0").unwrap_or((notes, b""))
 }
 
@@ -210,7 +224,7 @@ pub(super) fn split(notes: &[u8]) -> (&[u8], &[u8]) {
 mod tests {
     use gix_hash::{Kind, ObjectId};
 
-    use super::{Donation, DonorIndex, join, split};
+    use super::{Donation, DonorIndex, Key, index, join, split};
     use crate::format::StoredBody;
 
     fn donation(start: i64) -> Donation {
@@ -229,14 +243,17 @@ mod tests {
 
     #[test]
     fn notes_have_counts_and_an_index() {
-        let mut index = DonorIndex::new(98);
-        index.add(&[donation(-2), donation(6)], 10);
-        let bytes = index.into_bytes();
+        let mut making = DonorIndex::new(98);
+        making.add(&[donation(-2), donation(6)], 10);
+        let bytes = making.into_bytes();
         assert_eq!(bytes.len(), 2 * 49);
         assert_eq!((bytes[20], bytes[49 + 20], bytes[48]), (8, 16, 1));
-        let notes = join(b"{}".to_vec(), &bytes);
-        assert_eq!(split(&notes), (&b"{}"[..], &bytes[..]));
-        assert_eq!(split(b"{}"), (&b"{}"[..], &b""[..]));
+        let family = Key([0; 32]);
+        let notes = join(b"{}".to_vec(), Some(family), &bytes);
+        assert_eq!(split(&notes).0, b"{}");
+        assert_eq!(index(&notes, &family), Some(&bytes[..]));
+        assert_eq!(index(&notes, &Key([1; 32])), None, "another family");
+        assert_eq!(index(b"{}", &family), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
     base::error::{Error, Result},
     cache::{self, Account, CacheRequest, Failure, Settings, StoredArchive},
     format::tar,
-    output::report::{Console, Counts, Meter},
+    output::report::{Console, Meter},
     request::{
         Content, Request,
         format::{Container, Format},
@@ -34,6 +34,7 @@ pub fn share(
     let order = CacheRequest {
         family,
         key: request.key.clone(),
+        is_readable: &|notes| donor::counts(notes).is_ok(),
         is_shareable: &|| shareable.holds(),
     };
     let is_tar = request.content.format.row().container == Container::Tar;
@@ -77,7 +78,7 @@ pub fn share(
         // The run fails anyway, with an error that says more.
         let _ = (&mut &*output).write_all(&tar::torn_at(served));
     }
-    stats.summary.counts = Counts::of_notes(donor::split(&outcome?).0)?;
+    stats.summary.counts = donor::counts(&outcome?)?;
     Ok(())
 }
 
@@ -95,6 +96,7 @@ pub(super) fn complete(
     let order = CacheRequest {
         family,
         key: request.key.clone(),
+        is_readable: &|notes| donor::counts(notes).is_ok(),
         is_shareable: &|| shareable.holds(),
     };
     // Somebody has asked for the archive before, since a part of it is asked for.
@@ -116,9 +118,10 @@ pub(super) fn complete(
 
 /// Makes the archive of `request`. Returns the notes that go with it.
 fn produce(request: Request, outputs: ArchiveOutputs<'_>, stats: &mut RunStats) -> Result<Vec<u8>> {
+    let family = request.family;
     run(request, outputs, stats)?;
     let index = std::mem::take(&mut stats.inheritance.index);
-    Ok(donor::join(stats.summary.counts.to_notes(), &index))
+    Ok(donor::join(stats.summary.counts.to_notes(), family, &index))
 }
 
 /// Whether archives of `content` store files as they are, so that they can be copied. A rule by content has seen the file when the
@@ -135,7 +138,7 @@ fn is_copied(content: &Content) -> bool {
 fn find_donor(settings: &Settings, family: &cache::Key, request: &Request) -> Option<Arc<Donor>> {
     let mut archive = StoredArchive::latest(settings, family)?;
     let notes = archive.take_notes();
-    let (_, index) = donor::split(&notes);
+    let index = donor::index(&notes, family)?;
     if index.len() > request.run.budget.donor_index() {
         return None;
     }

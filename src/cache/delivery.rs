@@ -45,10 +45,12 @@ pub fn complete<E>(
     produce: impl Produce<E>,
     account: &mut Account,
 ) -> Result<StoredArchive, Failure<E>> {
+    let key = order.key.clone();
     let mut delivery = Delivery::begin(settings, &order, None, account);
     delivery.carry_out(order.key, produce)?;
     let file = delivery.client.into_file();
-    let stored = file.ok_or(Damaged).and_then(StoredArchive::read);
+    let stored = file.zip(key.ok()).ok_or(Damaged);
+    let stored = stored.and_then(|(file, key)| StoredArchive::read(file, &key));
     stored.map_err(|Damaged| Stop::Damaged.into_failure())
 }
 
@@ -77,6 +79,7 @@ struct Delivery<'a> {
     settings: &'a Settings,
     client: Client<'a>,
     is_shareable: &'a (dyn Fn() -> bool + Sync),
+    is_readable: &'a dyn Fn(&[u8]) -> bool,
     family: Option<Key>,
     begun: Instant,
     account: &'a mut Account,
@@ -104,6 +107,7 @@ impl<'a> Delivery<'a> {
             settings,
             client: Client::new(output),
             is_shareable: order.is_shareable,
+            is_readable: order.is_readable,
             family: order.family,
             begun: Instant::now(),
             account,
@@ -141,11 +145,12 @@ impl<'a> Delivery<'a> {
                 }
                 Ok(KeyPlace::Complete(file)) => {
                     self.account.role = Role::Hit;
-                    self.read(directory, &name, &file)
+                    self.read(directory, key, &file)
                 }
                 Ok(KeyPlace::Growing(file)) => {
                     self.account.role = Role::Follow;
-                    follow(&mut self.client, directory, &name, &file)
+                    let client = &mut self.client;
+                    follow(client, directory, key, &file, self.is_readable)
                 }
             };
             match ending.map_err(Stop::into_failure)? {
@@ -194,16 +199,17 @@ impl<'a> Delivery<'a> {
         Err(CacheError("other processes are in the way".into()))
     }
 
-    /// Sends a complete archive, each chunk after its sum was verified.
+    /// Sends the complete archive `key`, each chunk after its sum was verified.
     fn read(
         &mut self,
         directory: &CacheDirectory,
-        name: &str,
+        key: &Key,
         file: &Arc<File>,
     ) -> Result<Ending, Stop> {
-        let mut contents = match Contents::read(file) {
-            Ok(contents) => contents,
-            Err(Damaged) => return Ok(self.discard(directory, name, file)),
+        let name = &key.hex();
+        let mut contents = match Contents::read(file, key) {
+            Ok(contents) if (self.is_readable)(&contents.notes) => contents,
+            _ => return Ok(self.discard(directory, name, file)),
         };
         directory::touch(file);
         while let Some(end) = contents.next_end() {
@@ -239,10 +245,9 @@ impl<'a> Delivery<'a> {
         file: Arc<File>,
         produce: impl Produce<E>,
     ) -> Result<Vec<u8>, Failure<E>> {
-        let name = key.hex();
         let was_seen = admission::record_request(directory, key, self.settings.age);
         let keep = self.settings.always || was_seen;
-        let claim = match Claim::begin(directory, self.settings, &name, file, keep) {
+        let claim = match Claim::begin(directory, self.settings, key, file, keep) {
             Ok(claim) => claim,
             Err(CacheError(reason)) => return self.alone(Some(directory), reason, produce),
         };
@@ -267,10 +272,10 @@ impl<'a> Delivery<'a> {
             produce,
             self.account,
         );
-        if let (Ok(_), Some(family), Ok(true)) = (&produced, &self.family, directory.exists(&name))
+        if let (Ok(_), Some(family), Ok(true)) =
+            (&produced, &self.family, directory.exists(&key.hex()))
         {
-            // Without the note, the next archive has no donor.
-            let _ = latest::write(directory, family, key);
+            latest::write(directory, family, key);
         }
         produced
     }

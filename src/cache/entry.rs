@@ -1,21 +1,24 @@
 //! The file of one archive: a header, the archive, then a sum for each chunk and the notes.
 //!
 //! The header says how far the archive has come. The producer alone writes it, after the bytes that it counts; other
-//! processes read it meanwhile. An archive in the making is called `<key>.part`, a complete one `<key>`. Nothing of a
-//! file is believed whose sums are wrong.
+//! processes read it meanwhile. An archive in the making is called `<key>.part`, a complete one `<key>`. The header has the
+//! key as well, because files can be renamed. Nothing of a file is believed whose key or sums are wrong.
 
 use std::{fs::File, io, os::unix::fs::FileExt, sync::Arc};
 
-use super::{directory::CacheDirectory, error::CacheError};
+use super::{directory::CacheDirectory, error::CacheError, request::Key};
 
 /// Where the archive begins in the file, in bytes.
 pub(super) const DATA: u64 = 4096;
 /// Bytes of the archive with a sum of their own.
 const CHUNK: u64 = 1 << 20;
-/// The first bytes of every file, with the version of the layout.
-const MAGIC: [u8; 8] = *b"sluice\0\x01";
-/// Bytes of the header.
-const HEADER: usize = 36;
+/// Changes whenever anything is stored in another way, which includes the notes.
+pub const LAYOUT: u8 = 2;
+/// The first bytes of every file.
+const MAGIC: [u8; 8] = *b"sluice\0\x02";
+/// Bytes of the header before its sum, and with it.
+const SUMMED: usize = 64;
+const HEADER: usize = SUMMED + 4;
 /// The number of times that the header is read again, because the producer may be writing it.
 const LOOKS: usize = 100;
 /// The most bytes after the archive that are read into memory: sums of 16 TiB.
@@ -80,13 +83,13 @@ impl FileProgress {
         }
     }
 
-    /// Writes the header of `file`.
-    pub(super) fn write(self, file: &File) -> io::Result<()> {
-        file.write_all_at(&self.encode(), 0)
+    /// Writes the header of `file`, which has the archive `key`.
+    pub(super) fn write(self, file: &File, key: &Key) -> io::Result<()> {
+        file.write_all_at(&self.encode(key), 0)
     }
 
-    /// Reads the header of `file`; `None` if there is none yet.
-    pub(super) fn read(file: &File) -> Result<Option<Self>, Damaged> {
+    /// Reads the header of `file`; `None` if there is none yet. A file of another key than `key` is damaged.
+    pub(super) fn read(file: &File, key: &Key) -> Result<Option<Self>, Damaged> {
         for _ in 0..LOOKS {
             let mut header = [0; HEADER];
             let count = file.read_at(&mut header, 0).map_err(|_| Damaged)?;
@@ -94,7 +97,7 @@ impl FileProgress {
                 return Ok(None);
             }
             if count == HEADER
-                && let Some(progress) = Self::decode(&header)
+                && let Some(progress) = Self::decode(&header, key)
             {
                 return Ok(Some(progress));
             }
@@ -102,7 +105,7 @@ impl FileProgress {
         Err(Damaged)
     }
 
-    fn encode(self) -> [u8; HEADER] {
+    fn encode(self, key: &Key) -> [u8; HEADER] {
         let state: u64 = match self.state {
             FileState::Growing => 1,
             FileState::Complete => 2,
@@ -113,18 +116,19 @@ impl FileProgress {
         header[8..16].copy_from_slice(&state.to_le_bytes());
         header[16..24].copy_from_slice(&self.produced.to_le_bytes());
         header[24..32].copy_from_slice(&self.trailer.to_le_bytes());
-        let sum = crc32fast::hash(&header[..32]);
-        header[32..].copy_from_slice(&sum.to_le_bytes());
+        header[32..SUMMED].copy_from_slice(&key.0);
+        let sum = crc32fast::hash(&header[..SUMMED]);
+        header[SUMMED..].copy_from_slice(&sum.to_le_bytes());
         header
     }
 
-    fn decode(header: &[u8; HEADER]) -> Option<Self> {
+    fn decode(header: &[u8; HEADER], key: &Key) -> Option<Self> {
         let number = |at: usize| {
             let bytes = header[at..at + 8].try_into().unwrap_or_default();
             u64::from_le_bytes(bytes)
         };
-        let sum = crc32fast::hash(&header[..32]).to_le_bytes();
-        if header[..8] != MAGIC || header[32..] != sum {
+        let sum = crc32fast::hash(&header[..SUMMED]).to_le_bytes();
+        if header[..8] != MAGIC || header[32..SUMMED] != key.0 || header[SUMMED..] != sum {
             return None;
         }
         let state = match number(8) {
@@ -214,9 +218,9 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads what stands around the archive in `file`.
-    pub(super) fn read(file: &File) -> Result<Self, Damaged> {
-        let progress = FileProgress::read(file)?.ok_or(Damaged)?;
+    /// Reads what stands around the archive `key` in `file`.
+    pub(super) fn read(file: &File, key: &Key) -> Result<Self, Damaged> {
+        let progress = FileProgress::read(file, key)?.ok_or(Damaged)?;
         let FileProgress {
             state,
             produced,
@@ -304,8 +308,12 @@ impl Contents {
 mod tests {
     use std::{fs::File, os::unix::fs::FileExt};
 
-    use super::{CHUNK, Contents, DATA, Damaged, FileProgress, FileState, HEADER, Sums};
+    use super::{
+        CHUNK, Contents, DATA, Damaged, FileProgress, FileState, HEADER, Key, LAYOUT, MAGIC, Sums,
+    };
     use crate::base::temporary;
+
+    const KEY: Key = Key([5; 32]);
 
     fn file() -> File {
         tempfile::tempfile().expect("a file")
@@ -314,7 +322,7 @@ mod tests {
     #[test]
     fn a_header_comes_back() {
         let file = file();
-        assert_eq!(FileProgress::read(&file), Ok(None));
+        assert_eq!(FileProgress::read(&file, &KEY), Ok(None));
         for state in [
             FileState::Growing,
             FileState::Complete,
@@ -325,29 +333,45 @@ mod tests {
                 produced: u64::MAX - 7,
                 trailer: 5,
             };
-            progress.write(&file).expect("our own");
-            assert_eq!(FileProgress::read(&file), Ok(Some(progress)));
+            progress.write(&file, &KEY).expect("our own");
+            assert_eq!(FileProgress::read(&file, &KEY), Ok(Some(progress)));
         }
         file.write_all_at(&[0; HEADER], 0).expect("our own");
         assert_eq!(
-            FileProgress::read(&file),
+            FileProgress::read(&file, &KEY),
             Ok(None),
             "room that is set aside"
         );
     }
 
+    /// A file that was renamed, and one of another version.
+    #[test]
+    fn a_header_of_another_key_is_not_believed() {
+        let file = file();
+        let other = Key([6; 32]);
+        FileProgress::growing(7)
+            .write(&file, &other)
+            .expect("our own");
+        assert_eq!(FileProgress::read(&file, &KEY), Err(Damaged));
+        assert_eq!(
+            FileProgress::read(&file, &other),
+            Ok(Some(FileProgress::growing(7)))
+        );
+        assert_eq!(MAGIC[7], LAYOUT);
+    }
+
     #[test]
     fn no_other_header_is_believed() {
-        let header = FileProgress::growing(77).encode();
+        let header = FileProgress::growing(77).encode(&KEY);
         for at in 0..HEADER {
             let (file, mut damaged) = (file(), header);
             damaged[at] ^= 0x40;
             file.write_all_at(&damaged, 0).expect("our own");
-            assert_eq!(FileProgress::read(&file), Err(Damaged), "byte {at}");
+            assert_eq!(FileProgress::read(&file, &KEY), Err(Damaged), "byte {at}");
             file.set_len(0).expect("our own");
             file.write_all_at(&header[..at], 0).expect("our own");
             let expected = if at == 0 { Ok(None) } else { Err(Damaged) };
-            assert_eq!(FileProgress::read(&file), expected, "{at} bytes");
+            assert_eq!(FileProgress::read(&file, &KEY), expected, "{at} bytes");
         }
     }
 
@@ -365,7 +389,7 @@ mod tests {
             produced: bytes.len() as u64,
             trailer: trailer.len() as u64,
         };
-        progress.write(&file).expect("our own");
+        progress.write(&file, &KEY).expect("our own");
         file
     }
 
@@ -374,7 +398,7 @@ mod tests {
         let bytes = vec![7; 2 * CHUNK as usize + 100];
         for step in [1 << 10, 3 << 19, bytes.len()] {
             let file = complete(&bytes, b"notes", step);
-            let mut contents = Contents::read(&file).expect("complete");
+            let mut contents = Contents::read(&file, &KEY).expect("complete");
             assert_eq!(contents.notes, b"notes");
             assert_eq!(contents.produced, bytes.len() as u64);
             file.write_all_at(&[8], DATA + CHUNK).expect("our own");
@@ -395,7 +419,11 @@ mod tests {
             let place = DATA + 1000 + at;
             file.read_exact_at(&mut byte, place).expect("our own");
             file.write_all_at(&[byte[0] ^ 1], place).expect("our own");
-            assert_eq!(Contents::read(&file).err(), Some(Damaged), "byte {at}");
+            assert_eq!(
+                Contents::read(&file, &KEY).err(),
+                Some(Damaged),
+                "byte {at}"
+            );
         }
     }
 

@@ -10,6 +10,7 @@ use super::{
     directory::{self, CacheDirectory, nap},
     entry::{self, Contents, Damaged, FileProgress, FileState},
     error::CacheError,
+    request::Key,
 };
 use crate::base::sync::thread;
 
@@ -26,17 +27,19 @@ pub(super) enum Ending {
     Alone(CacheError),
 }
 
-/// Sends the archive that another process writes to `file`.
+/// Sends the archive `key` that another process writes to `file`. Its notes have to be readable.
 pub(super) fn follow(
     client: &mut Client<'_>,
     directory: &CacheDirectory,
-    name: &str,
+    key: &Key,
     file: &Arc<File>,
+    is_readable: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Ending, Stop> {
+    let name = &key.hex();
     let mut reader = None;
     let mut idle = 0;
     loop {
-        let header = match FileProgress::read(file) {
+        let header = match FileProgress::read(file, key) {
             Ok(header) => header,
             Err(Damaged) => return Ok(unreadable()),
         };
@@ -58,10 +61,10 @@ pub(super) fn follow(
             }
             idle = 0;
         } else if progress.state == FileState::Complete {
-            let contents = match Contents::read(file) {
+            let contents = match Contents::read(file, key) {
                 Ok(contents) if contents.produced < sent => return Err(Stop::Differs),
-                Ok(contents) => contents,
-                Err(Damaged) => return Ok(unreadable()),
+                Ok(contents) if is_readable(&contents.notes) => contents,
+                _ => return Ok(unreadable()),
             };
             // All bytes were sent, but perhaps from the file of a producer that died.
             return match client.catch_up(file, contents.produced) {
@@ -69,7 +72,7 @@ pub(super) fn follow(
                 sent => sent.map(|()| Ending::Notes(contents.notes)),
             };
         } else {
-            match outlives(directory, name, file) {
+            match outlives(directory, key, file) {
                 Ok(true) => return Ok(Ending::Again),
                 Ok(false) => {}
                 Err(error) => return Ok(Ending::Alone(error)),
@@ -93,15 +96,15 @@ fn abandoned() -> CacheError {
 }
 
 /// Whether the producer that wrote to `file` ended before the archive was complete. Then its file is removed.
-fn outlives(directory: &CacheDirectory, name: &str, file: &File) -> Result<bool, CacheError> {
+fn outlives(directory: &CacheDirectory, key: &Key, file: &File) -> Result<bool, CacheError> {
     if !directory::try_lock(file)? {
         return Ok(false);
     }
-    let progress = FileProgress::read(file);
+    let progress = FileProgress::read(file, key);
     let ended = |progress: FileProgress| progress.state != FileState::Growing;
     let is_dead = !progress.is_ok_and(|progress| progress.is_some_and(ended));
     if is_dead {
-        entry::discard_partial(directory, name, file)?;
+        entry::discard_partial(directory, &key.hex(), file)?;
     }
     file.unlock()
         .map_err(|error| CacheError::new("cannot unlock a file", &error))?;

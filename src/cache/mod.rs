@@ -22,9 +22,11 @@ mod quota;
 mod admission;
 mod settings;
 mod stored;
+mod table;
 mod error;
 
 pub use delivery::{complete, deliver, unusable};
+pub use entry::LAYOUT;
 pub use request::{Account, CacheRequest, Failure, Key, Produce, Role};
 pub use settings::Settings;
 pub use stored::{BadChunk, StoredArchive};

@@ -14,13 +14,14 @@ use super::{
     entry,
     error::CacheError,
     settings::Settings,
+    table,
 };
 
 /// Quota is set aside in steps between these, in bytes.
 const SMALLEST_STEP: u64 = 1 << 20;
 const LARGEST_STEP: u64 = 16 << 20;
-/// Quota for files that grow without being asked: positions of readers.
-const SLACK: u64 = 64 << 10;
+/// Quota for files that grow without being asked: positions of readers, and tables.
+const SLACK: u64 = (64 << 10) + table::ROOM;
 /// Free space that is left to others: a twentieth of the file system, at most this many bytes.
 const FLOOR: u64 = 1 << 30;
 /// Letters of a key.
@@ -88,7 +89,7 @@ impl Quota {
         let mut held = 0;
         let mut archives = Vec::new();
         for file in files {
-            if sweep(directory, &file, self.age)? {
+            if table::is_table(&file.name) || sweep(directory, &file, self.age)? {
                 continue;
             }
             held += file.room;
@@ -154,7 +155,8 @@ fn sweep(directory: &CacheDirectory, file: &Listed, age: Duration) -> Result<boo
             directory.remove(&file.name)?;
             Ok(true)
         }
-        "latest" if file.used.elapsed().is_ok_and(|unused| unused > age) => {
+        // Builds before the table had one for each family.
+        "latest" => {
             directory.remove(&file.name)?;
             Ok(true)
         }
@@ -272,6 +274,7 @@ mod tests {
         let room = Room::new();
         room.archive("a", 25);
         room.file(&format!("{}.read", "e".repeat(64)), 8);
+        room.file(&format!("{}.latest", "f".repeat(64)), 64);
         room.file("other", 8);
         let (mut quota, file) = (Room::quota(), room.file("x", 0));
         assert!(quota.extend(&room.directory, &file, 1).is_ok());

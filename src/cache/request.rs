@@ -42,6 +42,8 @@ pub struct CacheRequest<'a> {
     pub key: Result<Key, String>,
     /// The archives that may have the same files: the next one of them can find this one.
     pub family: Option<Key>,
+    /// Whether notes are those of an archive of this program. If not, the archive is made again.
+    pub is_readable: &'a dyn Fn(&[u8]) -> bool,
     /// Whether all that was written so far, and the next write, follow from the key alone. Once false, always false.
     pub is_shareable: &'a (dyn Fn() -> bool + Sync),
 }

@@ -33,24 +33,24 @@ impl StoredArchive {
         if directory::is_older(&file, settings.age) {
             return None;
         }
-        let stored = Self::read(Arc::new(file)).ok()?;
+        let stored = Self::read(Arc::new(file), key).ok()?;
         directory::touch(&stored.file);
         Some(stored)
     }
 
-    /// The archive that was completed last for `family`, if it is still here.
+    /// The archive that was completed last for `family`, if it is still here. It may be one of another family.
     pub fn latest(settings: &Settings, family: &Key) -> Option<Self> {
         let directory = CacheDirectory::open(&settings.directory).ok()?;
         let key = latest::read(&directory, family)?;
-        let file = directory.open_file(&key).ok()??;
-        let stored = Self::read(Arc::new(file)).ok()?;
+        let file = directory.open_file(&key.hex()).ok()??;
+        let stored = Self::read(Arc::new(file), &key).ok()?;
         directory::touch(&stored.file);
         Some(stored)
     }
 
-    /// The archive in `file`, which may have another name by now, or none.
-    pub(super) fn read(file: Arc<File>) -> Result<Self, Damaged> {
-        let contents = Contents::read(&file)?;
+    /// The archive `key` in `file`, which may have another name by now, or none.
+    pub(super) fn read(file: Arc<File>, key: &Key) -> Result<Self, Damaged> {
+        let contents = Contents::read(&file, key)?;
         Ok(Self { file, contents })
     }
 

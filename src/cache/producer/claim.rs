@@ -8,13 +8,16 @@ use crate::cache::{
     error::CacheError,
     follow::Readers,
     quota::Quota,
+    request::Key,
     settings::Settings,
 };
 
 /// An archive that this process may make for others as well.
 pub(in crate::cache) struct Claim<'a> {
     pub(super) directory: &'a CacheDirectory,
-    pub(super) name: &'a str,
+    pub(super) key: &'a Key,
+    /// The name of the complete archive.
+    pub(super) name: String,
     /// The lock of the file is held.
     pub(super) file: Arc<File>,
     pub(super) readers: Readers,
@@ -26,25 +29,27 @@ pub(in crate::cache) struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    /// Begins the archive `name` in `file`, whose lock the caller holds.
+    /// Begins the archive `key` in `file`, whose lock the caller holds.
     pub(in crate::cache) fn begin(
         directory: &'a CacheDirectory,
         settings: &Settings,
-        name: &'a str,
+        key: &'a Key,
         file: Arc<File>,
         keep: bool,
     ) -> Result<Self, CacheError> {
+        let name = key.hex();
         let begin = || {
             let mut quota = Quota::new(settings);
             quota.extend(directory, &file, DATA)?;
-            let readers = Readers::create(directory, name)?;
-            let written = FileProgress::growing(0).write(&file);
+            let readers = Readers::create(directory, &name)?;
+            let written = FileProgress::growing(0).write(&file, key);
             written.map_err(|error| CacheError::new("cannot write a file", &error))?;
             Ok((quota, readers))
         };
         match begin() {
             Ok((quota, readers)) => Ok(Self {
                 directory,
+                key,
                 name,
                 file,
                 readers,
@@ -53,7 +58,7 @@ impl<'a> Claim<'a> {
                 finish: settings.finish,
             }),
             Err(error) => {
-                let _ = entry::discard_partial(directory, name, &file);
+                let _ = entry::discard_partial(directory, &name, &file);
                 Err(error)
             }
         }
@@ -61,7 +66,7 @@ impl<'a> Claim<'a> {
 
     /// Whether the file still is the one in which others look for the archive.
     pub(super) fn is_in_place(&self) -> bool {
-        let at = self.directory.is_at(&entry::part(self.name), &self.file);
+        let at = self.directory.is_at(&entry::part(&self.name), &self.file);
         at.unwrap_or(false)
     }
 
@@ -72,7 +77,7 @@ impl<'a> Claim<'a> {
 
     /// Leaves the place to another process: readers take the producer for dead.
     pub(in crate::cache) fn leave(&self) {
-        let _ = entry::discard_partial(self.directory, self.name, &self.file);
+        let _ = entry::discard_partial(self.directory, &self.name, &self.file);
         let _ = self.file.unlock();
     }
 }

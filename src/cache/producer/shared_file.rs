@@ -120,7 +120,7 @@ impl<'s> SharedFile<'s> {
             return Ok(());
         }
         let produced = self.produced;
-        FileProgress::growing(produced).write(&self.claim.file)?;
+        FileProgress::growing(produced).write(&self.claim.file, self.claim.key)?;
         self.announced = produced;
         self.notified = Instant::now();
         self.progress.announce(produced);
@@ -158,8 +158,8 @@ impl<'s> SharedFile<'s> {
         };
         if claim.is_in_place() {
             // Readers of a file that cannot be written to find its lock free.
-            let _ = progress.write(&claim.file);
-            let _ = entry::discard_partial(claim.directory, claim.name, &claim.file);
+            let _ = progress.write(&claim.file, claim.key);
+            let _ = entry::discard_partial(claim.directory, &claim.name, &claim.file);
         }
         self.progress.end(self.produced);
     }
@@ -207,11 +207,13 @@ impl<'s> SharedFile<'s> {
         let claim = &self.claim;
         let keep = || {
             let _lock = quota::lock(claim.directory)?;
-            claim.directory.remove(&entry::readers(claim.name))?;
-            claim.directory.rename(&entry::part(claim.name), claim.name)
+            claim.directory.remove(&entry::readers(&claim.name))?;
+            claim
+                .directory
+                .rename(&entry::part(&claim.name), &claim.name)
         };
         if keep().is_err() {
-            let _ = entry::discard_partial(claim.directory, claim.name, &claim.file);
+            let _ = entry::discard_partial(claim.directory, &claim.name, &claim.file);
         }
     }
 
@@ -234,6 +236,6 @@ impl<'s> SharedFile<'s> {
         claim.quota.extend(claim.directory, &claim.file, len)?;
         claim.file.write_all_at(&trailer, end).map_err(failed)?;
         claim.file.set_len(len).map_err(failed)?;
-        progress.write(&claim.file).map_err(failed)
+        progress.write(&claim.file, claim.key).map_err(failed)
     }
 }

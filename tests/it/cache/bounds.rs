@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     fs,
     io::Read,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
@@ -183,4 +183,29 @@ fn a_turn_ends_with_the_production() {
     let other = cache.run(&repo, args);
     assert_eq!(other.code(), 0, "{other}");
     assert_eq!(hung.finish().code(), 0);
+}
+
+/// However many kinds of archives there are, what is noted of them takes no more room.
+#[test]
+fn notes_leave_room_for_archives() {
+    let (cache, repo) = (Cache::new(), noisy(120_000));
+    fs::create_dir(cache.path()).expect("new");
+    fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o700)).expect("our own");
+    // As builds before left them.
+    for number in 0..300 {
+        let note = cache.path().join(format!("{number:064x}.latest"));
+        fs::write(note, "0".repeat(64)).expect("our own");
+    }
+    let ask = |args: &str| {
+        cache.run(
+            &repo,
+            &format!("--cache-always --cache-size=1m {args} HEAD"),
+        )
+    };
+    for number in 0..10 {
+        let _ = ask(&format!("--exclude=x{number}")).success();
+    }
+    cache.assert_tidy();
+    let _ = (ask("").success(), ask("").success());
+    assert_eq!(cache.told()["role"], "hit");
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Cache, noisy};
-use crate::support::Repo;
+use crate::support::{Repo, process::Output};
 
 /// Each part of an entry: the client has git's bytes, and the entry is written again.
 #[test]
@@ -43,6 +43,42 @@ fn damaged_entries() {
         cache.assert_role(&repo, "HEAD", "hit");
     }
     cache.assert_tidy();
+}
+
+/// Entries that were renamed, and one whose notes another build wrote: each is none.
+#[test]
+fn entries_that_are_not_what_their_names_say() {
+    let (cache, repo) = (Cache::new(), noisy(3 << 20));
+    let requests = ["HEAD", "--prefix=a/ HEAD"];
+    let ask = |role| requests.map(|request| cache.assert_role(&repo, request, role));
+    let keep = requests.map(|request| cache.run(&repo, &format!("--cache-always {request}")));
+    let _ = keep.map(Output::success);
+    ask("hit");
+    let entries = cache.archives();
+    for (old, new) in [(0, 2), (1, 0), (2, 1)] {
+        let path = |number: usize| {
+            let name = entries.get(number).map_or("other", String::as_str);
+            cache.path().join(name)
+        };
+        fs::rename(path(old), path(new)).expect("our own");
+    }
+    ask("producer");
+    ask("hit");
+    let entry = cache.path().join(&entries[0]);
+    let mut bytes = fs::read(&entry).expect("kept");
+    let number = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("long")) as usize;
+    let trailer = 4096 + number(16)..4096 + number(16) + number(24) - 4;
+    let notes = &mut bytes[trailer.clone()];
+    let at = notes.windows(9).position(|word| word == b"\"entries\"");
+    notes[at.expect("counted") + 1] = b'E';
+    let sum = crc32fast::hash(notes).to_le_bytes();
+    bytes[trailer.end..].copy_from_slice(&sum);
+    fs::write(&entry, bytes).expect("our own");
+    let roles = requests.map(|request| {
+        assert!(cache.run(&repo, request).success() == repo.archive(request.split(' ')).success());
+        cache.told()["role"].as_str().expect("told").to_owned()
+    });
+    assert!(roles.contains(&"producer".to_owned()) && roles.contains(&"hit".to_owned()));
 }
 
 /// The run writes the archive again while its client has more of it than the run may be ahead of a reader.

@@ -182,16 +182,46 @@ fn a_donor_that_is_gone_is_none() {
     fs::remove_file(cache.path().join(&key)).expect("kept");
     assert_eq!(run(&ids[1]), serde_json::Value::Null);
     assert_eq!(run(&ids[2]), "used");
-    // What the note names may be anything.
-    let note = fs::read_dir(cache.path()).expect("ours").find_map(|entry| {
-        let path = entry.expect("an entry").path();
-        (path.extension()? == "latest").then_some(path)
-    });
-    for text in ["", "../../etc/passwd", &"0".repeat(64), "x"] {
-        fs::write(note.as_ref().expect("there is one"), text).expect("ours");
+    // What the notes name may be anything.
+    for text in [
+        "",
+        "../../etc/passwd",
+        &"0".repeat(64),
+        &"x".repeat(1 << 18),
+    ] {
+        fs::write(cache.path().join("latest"), text).expect("ours");
         for file in cache.archives() {
             fs::remove_file(cache.path().join(file)).expect("kept");
         }
         assert_eq!(run(&ids[2]), serde_json::Value::Null, "{text}");
+    }
+}
+
+/// The notes lead to the archive of another family, whose bytes for the same blobs are others.
+#[test]
+fn the_archive_of_another_family_is_no_donor() {
+    let (repo, ids) = history(2);
+    let cache = Cache::new();
+    let run = |args: &str| cache.run(&repo, &format!("--cache-always {args}"));
+    let _ = run(&format!("--format=zip {}", ids[0])).success();
+    let path = cache.path().join("latest");
+    let mut notes = fs::read(&path).expect("written");
+    let noted = notes
+        .chunks(32)
+        .find(|note| note.iter().any(|&byte| byte > 0));
+    let note = noted.expect("one note").to_owned();
+    notes
+        .chunks_mut(32)
+        .for_each(|all| all.copy_from_slice(&note));
+    fs::write(path, notes).expect("ours");
+    for (options, donor) in [
+        ("-1 --format=zip", ""),
+        ("--format=tar", ""),
+        ("--format=zip", "used"),
+    ] {
+        let archive = run(&format!("{options} {}", ids[1])).success();
+        let expected = repo.archive(options.split(' ').chain([&ids[1][..]]));
+        assert!(archive == expected.success(), "{options}");
+        assert_eq!(cache.told()["donor"].as_str().unwrap_or_default(), donor);
     }
 }

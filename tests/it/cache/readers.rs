@@ -172,6 +172,7 @@ fn nothing_is_written_behind_the_last_reader() {
     let order = CacheRequest {
         family: None,
         key: Ok(Key([7; 32])),
+        is_readable: &|_| true,
         is_shareable: &|| true,
     };
     let content = |file: &File| {

@@ -156,6 +156,7 @@ impl Scene {
         let order = CacheRequest {
             family: None,
             key: Ok(Key([process.number; 32])),
+            is_readable: &|_| true,
             is_shareable: &|| made.load(SeqCst) <= process.shareable,
         };
         let produce = |writer: &mut (dyn Write + Send)| {

@@ -31,8 +31,11 @@ mod request;
 mod settings;
 #[path = "../../../../src/cache/stored.rs"]
 mod stored;
+#[path = "../../../../src/cache/table.rs"]
+mod table;
 
 pub use delivery::{complete, deliver, unusable};
+pub use entry::LAYOUT;
 pub use request::{Account, CacheRequest, Failure, Key, Produce, Role};
 pub use settings::Settings;
 pub use stored::{BadChunk, StoredArchive};
