@@ -156,7 +156,7 @@ impl<F: Format> Archiver<F> {
                 if let Some(copied) = self.copied(donor, window, entry, &mut part.bytes) {
                     self.format.check(&member, log)?;
                     self.format.end_copied(format, begun, &member, copied, part);
-                    self.donate(entry, Layout::Whole, copied.size, piece);
+                    self.donate(window, entry, (Layout::Whole, copied.size), piece)?;
                     return Ok(EntryOutcome {
                         disposition: entry.disposition,
                         size: Some(copied.size),
@@ -180,7 +180,7 @@ impl<F: Format> Archiver<F> {
                 self.format.check(&member, log)?;
                 let layout = self.layout(window, entry, stored);
                 self.format.end_file(format, begun, &member, layout, part);
-                self.donate(entry, layout, stored, piece);
+                self.donate(window, entry, (layout, stored), piece)?;
                 size = Some(stored);
             }
         }
@@ -212,16 +212,23 @@ impl<F: Format> Archiver<F> {
     }
 
     /// Notes that `piece` ends with a file that is stored as it is, so that the next archive can copy it.
-    fn donate(&self, entry: &Entry, layout: Layout, size: u64, piece: &mut Piece<F::Records>) {
+    fn donate(
+        &self,
+        window: &Window,
+        entry: &Entry,
+        (layout, size): (Layout, u64),
+        piece: &mut Piece<F::Records>,
+    ) -> Result<(), Failure> {
         let is_plain = entry.treatment.is_none() && entry.treatment.text.is_none();
         let is_blob = !matches!(entry.blob, Blob::Extra(_) | Blob::Lfs(_) | Blob::None);
         if !self.donates || !is_plain || !is_blob || layout == Layout::Streamed {
-            return;
+            return Ok(());
         }
+        let id = self.store(window).replaced(&entry.id)?;
         let body = self.format.last_body(&piece.part, size);
-        piece
-            .donations
-            .extend(body.map(|body| Donation { id: entry.id, body }));
+        let donation = body.map(|body| Donation { id, body });
+        piece.donations.extend(donation);
+        Ok(())
     }
 
     /// Appends the content of a file to `out`, converted as its attributes ask. Returns the size of the blob in bytes.

@@ -91,9 +91,7 @@ impl<F> Prepared<F> {
         self.archiver.donor = Some(Arc::clone(donor));
         let known: Arc<dyn KnownBlobs> = donor.clone();
         self.read_ahead.iter().for_each(|ahead| ahead.know(&known));
-        // What takes the place of an object is not what the donor has.
-        let stores = self.archiver.stores.iter();
-        for store in stores.filter(|store| store.odb.replacements.is_empty()) {
+        for store in self.archiver.stores.iter() {
             store.locators.know(Arc::clone(&known));
         }
         self

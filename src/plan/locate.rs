@@ -261,8 +261,11 @@ impl Locator {
         let Some(known) = &self.known else {
             return;
         };
+        let replacements = &self.odb.config().replacements;
         for entry in entries.iter_mut().filter(|entry| is_plain_file(entry)) {
-            if let Some((number, size)) = known.find(&entry.id) {
+            // The look-up of the others reports a bad replacement.
+            let read = replacements.of(&entry.id);
+            if let Some((number, size)) = read.ok().and_then(|id| known.find(&id)) {
                 entry.blob = Blob::Known(number);
                 entry.size = Some(size);
                 let name = entry.name(paths).to_owned();

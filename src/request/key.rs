@@ -13,18 +13,13 @@ use bstr::ByteSlice;
 use gix_hash::{Hasher, Kind, hasher, oid};
 
 use super::{
-    Content,
-    archived::ArchivedRepository,
-    delta::Delta,
-    filter::FilterRules,
-    format::{Container, Format},
+    Content, archived::ArchivedRepository, delta::Delta, filter::FilterRules, format::Container,
     view_builder::ViewBuilder,
 };
 use crate::{
     base::error::Result,
-    cache::Key,
+    cache::{self, Key},
     cli,
-    format::zip::Times,
     git::{
         attributes::{AttributeSettings, AttributeSource},
         odb::Replacements,
@@ -72,18 +67,11 @@ impl KeyInputs<'_> {
     }
 
     /// Hash of what decides how a blob without conversion is stored, of the repository at `common_dir`, and of the readers: archives
-    /// with equal hashes can copy from each other.
+    /// with equal hashes can copy the same blob from each other.
     pub(super) fn family(&self, common_dir: &Path) -> Result<Key, String> {
         let mut encoder = Encoder::new();
-        let content = &self.content;
-        encoder.bytes("family", content.format.row().name);
-        encoder.bytes("version", env!("CARGO_PKG_VERSION"));
-        for (name, value) in content.format.parameters() {
-            encoder.bytes(name, value);
-        }
-        encoder.number("big file", content.archived().big_file);
-        encoder.debug("hash", &content.archived().tree.rules.hash);
-        encoder.bytes("repository", common_dir.as_os_str().as_bytes());
+        add_storage(self.content, &mut encoder);
+        encoder.bytes("repository of family", common_dir.as_os_str().as_bytes());
         self.view.add_filters(&mut encoder);
         encoder.finish()
     }
@@ -100,6 +88,10 @@ impl KeyInputs<'_> {
     /// Hashes every field of the content and every option that decides bytes. A field that is named `_` follows from others,
     /// or decides none.
     fn hash(&mut self, covered: Covered) -> Result<Key, String> {
+        let mut encoder = Encoder::new();
+        if covered == Covered::Archive {
+            add_storage(self.content, &mut encoder);
+        }
         let cli::Args {
             // Each of their options is named where they are hashed.
             content: _,
@@ -141,9 +133,11 @@ impl KeyInputs<'_> {
             _ => &repositories[1..],
         };
         let archived = Reading::of(&repositories[0]);
-        let mut encoder = Encoder::new();
         match covered {
-            Covered::Archive => add_format(format, times, &mut encoder),
+            Covered::Archive if format.row().container == Container::Zip => {
+                encoder.debug("times", times);
+            }
+            Covered::Archive => {}
             Covered::Filters => {
                 encoder.number("encoding of files", FILES_ENCODING);
                 encoder.flag("commit", archived.treeish.commit.is_some());
@@ -450,16 +444,43 @@ impl ViewBuilder<'_> {
     }
 }
 
-fn add_format(format: &Format, times: &Times, encoder: &mut Encoder) {
+/// Adds what the stored bytes of a file without conversion follow from, besides the blob that is read. It is in the key, and in the
+/// family, whose archives copy these bytes from each other.
+fn add_storage(content: &Content, encoder: &mut Encoder) {
+    let Content {
+        format,
+        repositories,
+        // Decide which files there are, and what their headers say.
+        format_name: _,
+        delta: _,
+        blob_policy: _,
+        filters: _,
+        pax_notes: _,
+        extras: _,
+        mtime: _,
+        times: _,
+        umask: _,
+    } = content;
+    let ArchivedRepository {
+        tree,
+        // The blob that is read follows from them.
+        treeish: _,
+        // Only for conversions.
+        command_context: _,
+        big_file,
+        has_plain_parents: _,
+    } = &repositories[0];
+    encoder.number("layout", cache::LAYOUT.into());
     encoder.number("encoding", ENCODING);
     encoder.bytes("version", env!("CARGO_PKG_VERSION"));
+    encoder.bytes("deflate", sluice_deflate::VERSION);
     encoder.bytes("format", format.row().name);
     for (name, value) in format.parameters() {
         encoder.bytes(name, value);
     }
-    if format.row().container == Container::Zip {
-        encoder.debug("times", times);
-    }
+    // Larger files are stored in another way, and are not copied.
+    encoder.number("big file", *big_file);
+    encoder.debug("hash of ids", &tree.rules.hash);
 }
 
 /// What is noted of a file in any format.

@@ -57,6 +57,9 @@ pub mod threads;
 mod token;
 mod words;
 
+/// The version of this crate, for programs that keep compressed bytes and compare them with new ones.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub use dialect::Dialect;
 pub use encoder::Encoder;
 pub use gzip::{Gzip, GzipSettings};

@@ -225,3 +225,42 @@ fn the_archive_of_another_family_is_no_donor() {
         assert_eq!(cache.told()["donor"].as_str().unwrap_or_default(), donor);
     }
 }
+
+/// A replaced file is one of the object that was read: who sees no replacement, or another one, copies other bytes.
+#[test]
+fn replaced_files_are_those_of_the_replacement() {
+    let (repo, ids) = history(2);
+    let plain = repo.clone().env("GIT_NO_REPLACE_OBJECTS", "1");
+    let hash = |text: &str| repo.git_with_input(["hash-object", "-w", "--stdin"], text);
+    let (old, same) = (hash("same\n"), repo.git(["rev-parse", "HEAD:large"]));
+    for format in ["tar", "zip"] {
+        let cache = Cache::new();
+        let same_archive = |repo: &Repo, words: &str| {
+            let words = format!("--format={format} {words}");
+            let found = cache
+                .run(repo, &format!("--cache-always {words}"))
+                .success();
+            let expected = repo.sluice(format!("--no-cache {words}").split(' '));
+            assert!(found == expected.success(), "{words}");
+            cache.told()["donor"].clone()
+        };
+        repo.git(["replace", "-f", &old, &hash("replaced\n")]);
+        let _ = same_archive(&repo, &ids[0]);
+        assert_eq!(same_archive(&repo, &ids[1]), "used");
+        assert_eq!(same_archive(&repo, &format!("--stable {}", ids[1])), "used");
+        assert_eq!(
+            same_archive(&plain, &format!("--prefix=a/ {}", ids[1])),
+            "used"
+        );
+        repo.git(["replace", "-f", &old, &same]);
+        assert_eq!(
+            same_archive(&repo, &format!("--prefix=b/ {}", ids[1])),
+            "used"
+        );
+        repo.git(["replace", "-d", &old]);
+        assert_eq!(
+            same_archive(&repo, &format!("--prefix=c/ {}", ids[1])),
+            "used"
+        );
+    }
+}
