@@ -264,3 +264,24 @@ fn replaced_files_are_those_of_the_replacement() {
         );
     }
 }
+
+/// Nobody looks for an object whose bytes the cache has, so its loss goes unnoticed, as the page says.
+#[test]
+fn a_lost_object_that_the_cache_has() {
+    let (repo, ids) = history(2);
+    let cache = Cache::new();
+    let run = |id: &str| cache.run(&repo, &format!("--cache-always --format=zip {id}"));
+    let _ = run(&ids[0]).success();
+    let expected = repo.archive(["--format=zip", &ids[1]]).success();
+    let large = repo.git(["rev-parse", "HEAD:large"]);
+    fs::remove_file(
+        repo.path()
+            .join(format!(".git/objects/{}/{}", &large[..2], &large[2..])),
+    )
+    .expect("loose");
+    assert_ne!(repo.archive(["--format=zip", &ids[1]]).code(), 0);
+    for role in ["producer", "hit"] {
+        assert!(run(&ids[1]).success() == expected);
+        assert_eq!(cache.told()["role"], role);
+    }
+}

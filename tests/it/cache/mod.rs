@@ -7,6 +7,7 @@ mod damage;
 mod donors;
 mod downloads;
 mod failures;
+mod histories;
 mod keys;
 mod readers;
 mod schedules;
