@@ -13,7 +13,7 @@ use rustix::{
         openat, renameat_with, statat, unlinkat,
     },
     io::Errno,
-    process::geteuid,
+    process::{Resource, geteuid, getrlimit},
 };
 
 use super::error::CacheError;
@@ -186,6 +186,11 @@ pub(super) fn is_older(file: &File, age: Duration) -> bool {
     let used = file.metadata().and_then(|metadata| metadata.modified());
     // A time to come is that of a clock that was set back.
     used.is_ok_and(|used| used.elapsed().is_ok_and(|elapsed| elapsed > age))
+}
+
+/// The most bytes that this process may write to a file. The kernel ends a process that writes more.
+pub(super) fn largest_file() -> u64 {
+    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 /// Bytes that a file of `len` bytes takes, in whole blocks.

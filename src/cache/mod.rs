@@ -6,8 +6,10 @@
 //! the producer, and the kernel drops the lock of a process that dies.
 //!
 //! This module knows keys, files and bytes, and neither git nor archives. A failure of the directory must never fail
-//! a request: the producer then writes to its client alone. No byte of a damaged file is ever sent. `tests/schedules` runs
-//! processes of this module in many orders, some of which die between two steps.
+//! a request: the producer then writes to its client alone. A complete file is sent only after its key, its notes and the sum of
+//! the chunk were verified. The kernel sends from the file, which takes half the time of sending the verified copy to a pipe, so
+//! damage within this moment is not noticed. A growing file has no sums yet: its readers trust it. `tests/schedules` runs processes
+//! of this module in many orders, some of which die between two steps.
 
 mod client;
 mod delivery;

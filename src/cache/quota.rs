@@ -7,10 +7,8 @@
 
 use std::{fs::File, time::Duration};
 
-use rustix::process::{Resource, getrlimit};
-
 use super::{
-    directory::{self, CacheDirectory, Listed, room},
+    directory::{self, CacheDirectory, Listed, largest_file, room},
     entry,
     error::CacheError,
     settings::Settings,
@@ -35,11 +33,6 @@ pub(super) struct Quota {
     limit: u64,
     /// Bytes that are set aside.
     held: u64,
-}
-
-/// The most bytes that this process may write to a file. The kernel ends a process that writes more.
-pub(super) fn largest_file() -> u64 {
-    getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
 }
 
 impl Quota {

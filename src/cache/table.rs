@@ -4,7 +4,10 @@
 
 use std::{fs::File, os::unix::fs::FileExt};
 
-use super::{directory::CacheDirectory, quota::largest_file, request::Key};
+use super::{
+    directory::{CacheDirectory, largest_file},
+    request::Key,
+};
 
 /// Requests: see [`admission`](super::admission).
 pub(super) const SEEN: &str = "seen";

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use super::configuration::{Config, absolute};
 use crate::{
-    base::error::Result,
+    base::error::{Error, Result},
     cache::Settings,
     cli::{Args, Sharing},
     git::{environment::Environment, repository::Repository},
@@ -58,9 +58,12 @@ fn configured(
         (None, Some(directory)) => Some(absolute("GIT_SLUICE_CACHE", directory.clone())?),
         (None, None) => config.path("sluice.cache")?,
     };
-    let Some(directory) = directory.filter(|directory| !directory.as_os_str().is_empty()) else {
-        return Ok(None);
+    let Some(directory) = directory else {
+        return refuse_limits(&args.sharing).map(|()| None);
     };
+    if directory.as_os_str().is_empty() {
+        return Ok(None);
+    }
     let size = match cache_size {
         Some(size) => Some(*size),
         None => config.number("sluice.cacheSize")?,
@@ -84,4 +87,17 @@ fn configured(
         wait: config.duration(*cache_wait, "sluice.cacheWait")?,
         fault: None,
     }))
+}
+
+/// Refuses limits on the archives that are written at once, since nobody counts them without a directory.
+fn refuse_limits(sharing: &Sharing) -> Result<()> {
+    let given = [
+        ("--cache-jobs", sharing.cache_jobs.is_some()),
+        ("--cache-wait", sharing.cache_wait.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Error::usage(format!("{option} needs --cache"))
+            .hinted("--cache=<dir> names the directory; --no-cache sets no limit")),
+        None => Ok(()),
+    }
 }

@@ -5,7 +5,7 @@ use std::{fs::File, path::Path, time::Duration};
 use super::{error::CacheError, real_directory as real};
 use crate::{process::step, sync::thread};
 
-pub(super) use real::{Listed, is_older, nap, room, touch};
+pub(super) use real::{Listed, is_older, largest_file, nap, room, touch};
 
 fn stepwise<T>(operation: impl FnOnce() -> T) -> T {
     step();
