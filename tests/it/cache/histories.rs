@@ -213,7 +213,7 @@ fn live(histories: u64, requests: u64) {
     for (answer, count) in halves.into_iter().flatten() {
         *told.entry(answer).or_default() += count;
     }
-    eprintln!("{} requests: {told:?}", told.values().sum::<u64>());
+    assert_eq!(told.values().sum::<u64>(), histories * requests, "{told:?}");
     for answer in ["hit -", "producer -", "producer used"] {
         assert!(told.contains_key(answer), "{told:?}");
     }
