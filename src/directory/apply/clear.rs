@@ -7,12 +7,12 @@ use super::{
     list::List,
     path::ArchivePath,
     record::RecordKind,
-    root::Root,
+    root::LockedDirectory,
     state_files::{LIST, NEW_LIST},
 };
 
 /// Delete the paths of both lists. Missing ones count as deleted.
-pub(super) fn clear(root: &Root) -> Result<()> {
+pub(super) fn clear(root: &LockedDirectory) -> Result<()> {
     let mut cursor = root.cursor();
     let mut directories = Vec::new();
     for name in [LIST, NEW_LIST] {

@@ -17,7 +17,7 @@ use super::{
     progress::ApplyProgress,
     reader::{ArchiveReader, Content, Item, ItemKind},
     record::{PathRecord, RecordKind},
-    root::Root,
+    root::LockedDirectory,
     steps::{ApplyStep, Steps},
     writers::Writers,
 };
@@ -41,7 +41,7 @@ struct Extraction<'a, 'p, 'scope> {
 
 /// Apply the steps of `first`, then those of `reader`, and append what they bring to `list`.
 pub(super) fn extract<R: Read>(
-    root: &Root,
+    root: &LockedDirectory,
     list: Option<&ListWriter>,
     claim: &ArchiveHeader,
     first: Option<Item>,

@@ -19,7 +19,7 @@ use super::{
     list::{List, ListedKind, LiveRecords},
     path::ArchivePath,
     reader::ItemKind,
-    root::Root,
+    root::LockedDirectory,
     state::{DirectoryState, other_options},
     state_files::{LIST, NEW_LIST, is_reserved},
     steps::ApplyStep,
@@ -58,7 +58,7 @@ pub(super) struct InTheWay(BTreeMap<BString, bool>);
 
 impl<'r> Guard<'r> {
     /// The guard for a full archive; `None` if the directory has no files of the user.
-    pub(super) fn of_full(root: &'r Root) -> Result<Option<Self>> {
+    pub(super) fn of_full(root: &'r LockedDirectory) -> Result<Option<Self>> {
         if root.is_bare()? {
             return Ok(None);
         }
@@ -72,7 +72,10 @@ impl<'r> Guard<'r> {
     }
 
     /// The guard for a delta; `None` if nothing says whose the files are.
-    pub(super) fn of_delta(root: &'r Root, claim: &ArchiveHeader) -> Result<Option<Self>> {
+    pub(super) fn of_delta(
+        root: &'r LockedDirectory,
+        claim: &ArchiveHeader,
+    ) -> Result<Option<Self>> {
         let state = DirectoryState::read(root.directory())?;
         let is_repeated = state.as_ref().is_some_and(DirectoryState::is_on_the_way);
         let commits: Vec<_> = claim.base.iter().chain([&claim.target]).collect();
@@ -92,7 +95,7 @@ impl<'r> Guard<'r> {
         }))
     }
 
-    fn new(root: &'r Root, ours: Ours) -> Self {
+    fn new(root: &'r LockedDirectory, ours: Ours) -> Self {
         Self {
             cursor: root.cursor(),
             ours,
@@ -215,7 +218,7 @@ impl<'r> Guard<'r> {
     }
 
     /// Whether something in the directory is in no list.
-    fn has_files_of_user(&self, root: &Root) -> Result<bool> {
+    fn has_files_of_user(&self, root: &LockedDirectory) -> Result<bool> {
         let mut cursor = root.cursor();
         let mut pending = vec![Vec::new()];
         while let Some(directory) = pending.pop() {
@@ -264,7 +267,7 @@ impl Ours {
 
 impl InTheWay {
     /// Deletes all of it. Directories that still have something in them stay.
-    pub(super) fn remove(&self, root: &Root) -> Result<()> {
+    pub(super) fn remove(&self, root: &LockedDirectory) -> Result<()> {
         let mut cursor = root.cursor();
         for (path, is_directory) in self.0.iter().rev() {
             let path = ArchivePath::of_checked(path);

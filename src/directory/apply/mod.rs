@@ -90,8 +90,7 @@ use list_writer::{ListWriter, tidy};
 use progress::{ApplyProgress, Count};
 use reader::{ArchiveReader, Item};
 use recording::Recording;
-use root::Root;
-pub use root::TargetDirectory;
+pub use root::{LockedDirectory, TargetDirectory};
 pub use state::{Content, DirectoryState};
 use state::{Files, Verdict};
 use state_files::{LIST, NEW_LIST};
@@ -151,63 +150,108 @@ struct Opened<'a> {
     read: Count,
 }
 
+/// An archive whose header is read, and which is recorded as it is read on.
+struct Incoming<'a> {
+    claim: ArchiveHeader,
+    opened: Opened<'a>,
+    recording: Recording,
+}
+
 /// Apply `archive` to `directory`, which is created for a full archive.
 pub fn apply(
     directory: &TargetDirectory,
     archive: Archive<impl Read>,
     options: ApplyOptions,
-    mut reports: Reports<'_>,
+    reports: Reports<'_>,
 ) -> Result<()> {
-    let Archive {
-        content,
-        len,
-        origin,
-    } = archive;
-    let (recording, read) = (Recording::new(), Count::default());
-    let mut reader = ArchiveReader::new(input::plain(recording.of(read.of(content)))?);
-    let (claim, first) = ArchiveHeader::read(&mut reader)?;
-    let claim = match origin {
-        Some(channel) => claim.of_channel(channel),
-        None => claim,
+    let incoming = Incoming::read(archive)?;
+    let root = match incoming.claim.base {
+        None => LockedDirectory::create(directory)?,
+        Some(_) => LockedDirectory::open(directory)?,
     };
-    let root = Root::open(directory, claim.base.is_none())?;
-    let verdict = judge(&root, &claim, options.check, &mut reports)?;
-    if verdict == Verdict::Nothing {
-        recording.stop();
-        reader.drain();
-        return Ok(());
+    incoming.apply(&root, options, reports)
+}
+
+/// Apply `archive` to the directory `root`.
+pub fn apply_locked(
+    root: &LockedDirectory,
+    archive: Archive<impl Read>,
+    options: ApplyOptions,
+    reports: Reports<'_>,
+) -> Result<()> {
+    Incoming::read(archive)?.apply(root, options, reports)
+}
+
+impl<'a> Incoming<'a> {
+    fn read(archive: Archive<impl Read + 'a>) -> Result<Self> {
+        let Archive {
+            content,
+            len,
+            origin,
+        } = archive;
+        let (recording, read) = (Recording::new(), Count::default());
+        let mut reader = ArchiveReader::new(input::plain(recording.of(read.of(content)))?);
+        let (claim, first) = ArchiveHeader::read(&mut reader)?;
+        let claim = match origin {
+            Some(channel) => claim.of_channel(channel),
+            None => claim,
+        };
+        let opened = Opened {
+            first,
+            reader,
+            len,
+            read,
+        };
+        Ok(Self {
+            claim,
+            opened,
+            recording,
+        })
     }
-    let opened = Opened {
-        first,
-        reader,
-        len,
-        read,
-    };
-    let console = &mut reports.console;
-    let guard = match claim.base {
-        Some(_) => Guard::of_delta(&root, &claim)?,
-        None => Guard::of_full(&root)?,
-    };
-    let (opened, in_the_way) = if claim.base.is_some() || guard.is_some() {
-        let in_the_way = check_first(&claim, guard, opened, options.overwrite, console)?;
-        (reopen(recording)?, in_the_way)
-    } else {
-        // A full archive, which may be large, and a directory without files of the user.
-        recording.stop();
-        (opened, InTheWay::default())
-    };
-    let progress = ApplyProgress::new(
-        console.reborrow(),
-        APPLYING,
-        opened.len,
-        opened.read.clone(),
-    );
-    let application = Application {
-        root: &root,
-        claim: &claim,
-        in_the_way,
-    };
-    application.run(verdict, opened, progress.telling(reports.verbose))
+
+    fn apply(
+        self,
+        root: &LockedDirectory,
+        options: ApplyOptions,
+        mut reports: Reports<'_>,
+    ) -> Result<()> {
+        let Self {
+            claim,
+            opened,
+            recording,
+        } = self;
+        let verdict = judge(root, &claim, options.check, &mut reports)?;
+        if verdict == Verdict::Nothing {
+            recording.stop();
+            opened.reader.drain();
+            return Ok(());
+        }
+        let console = &mut reports.console;
+        let guard = match claim.base {
+            Some(_) => Guard::of_delta(root, &claim)?,
+            None => Guard::of_full(root)?,
+        };
+        let (opened, in_the_way) = if claim.base.is_some() || guard.is_some() {
+            let in_the_way = check_first(&claim, guard, opened, options.overwrite, console)?;
+            (reopen(recording)?, in_the_way)
+        } else {
+            // A full archive, which may be large, and a directory without files of the user.
+            recording.stop();
+            (opened, InTheWay::default())
+        };
+        let progress = ApplyProgress::new(
+            console.reborrow(),
+            APPLYING,
+            opened.len,
+            opened.read.clone(),
+        );
+        let application = Application {
+            root,
+            claim: &claim,
+            in_the_way,
+        };
+        application.run(verdict, opened, progress.telling(reports.verbose))
+    }
 }
 
 /// Checks an archive to its end. Returns what is in the way of it, if the user accepts to `overwrite` that.
@@ -247,25 +291,21 @@ fn reopen(recording: Recording) -> Result<Opened<'static>> {
     })
 }
 
-/// Whether `directory` has files of the user.
-pub fn has_files_of_user(directory: &TargetDirectory) -> Result<bool> {
-    if !directory.directory.path.exists() {
-        return Ok(false);
-    }
-    Ok(Guard::of_full(&Root::open(directory, false)?)?.is_some())
+/// Whether the directory `root` has files of the user.
+pub fn has_files_of_user(root: &LockedDirectory) -> Result<bool> {
+    Ok(Guard::of_full(root)?.is_some())
 }
 
 /// Check that `archives`, applied one after the other, overwrite or delete no file of the user.
 pub fn check_files_of_user<R: Read>(
-    directory: &TargetDirectory,
+    root: &LockedDirectory,
     archives: impl IntoIterator<Item = R>,
 ) -> Result<()> {
     let mut archives = archives.into_iter().peekable();
     if archives.peek().is_none() {
         return Ok(());
     }
-    let root = Root::open(directory, false)?;
-    let Some(mut guard) = Guard::of_full(&root)? else {
+    let Some(mut guard) = Guard::of_full(root)? else {
         return Ok(());
     };
     for archive in archives {
@@ -285,7 +325,7 @@ pub fn check_archive(content: impl Read) -> Result<()> {
 
 /// Decide about an archive with this `claim`.
 fn judge(
-    root: &Root,
+    root: &LockedDirectory,
     claim: &ArchiveHeader,
     check: Check,
     reports: &mut Reports<'_>,
@@ -315,7 +355,7 @@ fn judge(
 }
 
 /// What is known of the files in a directory in `state`.
-fn files(root: &Root, state: Option<&DirectoryState>) -> Result<Files> {
+fn files(root: &LockedDirectory, state: Option<&DirectoryState>) -> Result<Files> {
     if root.is_bare()? {
         return Ok(Files::None);
     }
@@ -334,13 +374,9 @@ fn files(root: &Root, state: Option<&DirectoryState>) -> Result<Files> {
     })
 }
 
-/// What `directory` says that it holds. `None` if it says nothing, or is not there.
-pub fn state(directory: &TargetDirectory) -> Result<Option<DirectoryState>> {
-    if directory.directory.path.exists() {
-        DirectoryState::read(Root::open(directory, false)?.directory())
-    } else {
-        Ok(None)
-    }
+/// What the directory `root` says that it holds. `None` if it says nothing.
+pub fn state(root: &LockedDirectory) -> Result<Option<DirectoryState>> {
+    DirectoryState::read(root.directory())
 }
 
 /// Makes the line about a path that differs: from the path, and from what is wrong with it in a word.
@@ -361,15 +397,29 @@ pub fn check(
     line: DifferenceLine,
     console: &mut Console<'_>,
 ) -> Result<()> {
-    let root = Root::open(directory, false)?;
+    check_locked(
+        &LockedDirectory::open(directory)?,
+        differences,
+        line,
+        console,
+    )
+}
+
+/// Compare the directory `root` like [`check`].
+pub fn check_locked(
+    root: &LockedDirectory,
+    differences: &mut dyn Write,
+    line: DifferenceLine,
+    console: &mut Console<'_>,
+) -> Result<()> {
     let held = DirectoryState::held(DirectoryState::read(root.directory())?)?;
-    compare(&root, &held, differences, line, console)?.map_or(Ok(()), Err)
+    compare(root, &held, differences, line, console)?.map_or(Ok(()), Err)
 }
 
 /// Report each path that differs from what archives have brought of `held`. Returns the error of a directory that
 /// differs.
 fn compare(
-    root: &Root,
+    root: &LockedDirectory,
     held: &Id,
     differences: &mut dyn Write,
     line: DifferenceLine,
@@ -390,7 +440,7 @@ fn compare(
 
 /// An archive that may be applied.
 struct Application<'a> {
-    root: &'a Root,
+    root: &'a LockedDirectory,
     claim: &'a ArchiveHeader,
     /// What the user wants to lose.
     in_the_way: InTheWay,

@@ -31,7 +31,7 @@ impl Recording {
     }
 
     /// A reader of `input` that records the bytes it reads.
-    pub(super) fn of<R: Read>(&self, input: R) -> impl Read {
+    pub(super) fn of<R: Read>(&self, input: R) -> impl Read + use<R> {
         Recorded {
             input,
             recording: self.clone(),

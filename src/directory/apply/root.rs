@@ -1,9 +1,13 @@
 //! The directory that an archive is applied to: opened, locked, flushed. The module knows nothing of archives.
 
 use std::{
-    fs::{self, TryLockError},
+    fs::{self, Metadata, TryLockError},
     io::{self, ErrorKind},
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt as _},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt as _, MetadataExt as _},
+    },
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -36,37 +40,50 @@ pub struct TargetDirectory {
     pub threads: Option<u16>,
 }
 
-/// A directory that is locked.
-pub(super) struct Root {
+/// A directory that this process alone applies archives to, until the value is dropped.
+pub struct LockedDirectory {
     directory: StateDirectory,
     threads: Option<u16>,
+    /// The path of a directory that was created.
+    created: Option<PathBuf>,
     /// The directory, for operations without a path. Holds the lock.
     handle: fs::File,
 }
 
-impl Drop for Root {
-    /// Unlock the directory. Closing it is not enough: a process that another thread starts at this moment
-    /// holds a copy of the handle until it executes its program.
+impl Drop for LockedDirectory {
+    /// Remove a new directory that is still empty, and unlock the directory. Closing it is not enough: a process that another
+    /// thread starts at this moment holds a copy of the handle until it executes its program.
     fn drop(&mut self) {
+        if let Some(path) = &self.created {
+            let _ = fs::remove_dir(path);
+        }
         let _ = self.handle.unlock();
     }
 }
 
-impl Root {
-    /// Open and lock the directory, which is created first if it is `new`.
-    pub(super) fn open(target: &TargetDirectory, new: bool) -> Result<Self> {
+impl LockedDirectory {
+    /// Open and lock the directory, which is created if it does not exist.
+    pub fn create(target: &TargetDirectory) -> Result<Self> {
         let NamedFile { name, path } = &target.directory;
-        let failed = |error: io::Error| {
-            let why = strerror(&error);
-            let values = [name.as_os_str().as_bytes(), why.as_bytes()];
-            Error::fatal(format_bytes("cannot open directory '{}': {}", &values))
-        };
-        if new
-            && let Err(error) = fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path)
-            && error.kind() != ErrorKind::AlreadyExists
-        {
-            return Err(failed(error));
+        loop {
+            let created = match fs::DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
+                Ok(()) => Some(path.clone()),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+                Err(error) => return Err(cannot_open(name, &error)),
+            };
+            let mut locked = Self::open(target)?;
+            // The process that held the lock may have removed its new directory.
+            if locked.is_at(path) {
+                locked.created = created;
+                return Ok(locked);
+            }
         }
+    }
+
+    /// Open and lock the directory.
+    pub(super) fn open(target: &TargetDirectory) -> Result<Self> {
+        let NamedFile { name, path } = &target.directory;
+        let failed = |error: io::Error| cannot_open(name, &error);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty());
         let handle = fs::File::from(handle.map_err(|error| failed(error.into()))?);
@@ -81,8 +98,16 @@ impl Root {
                 name: name.clone(),
             },
             threads: target.threads,
+            created: None,
             handle,
         })
+    }
+
+    /// Whether `path` still leads to this directory.
+    fn is_at(&self, path: &Path) -> bool {
+        let id = |metadata: Metadata| (metadata.dev(), metadata.ino());
+        let own = self.handle.metadata().map(id);
+        own.is_ok_and(|own| path.metadata().is_ok_and(|there| id(there) == own))
     }
 
     /// The directory itself, for the files of the state.
@@ -117,6 +142,12 @@ impl Root {
         let name = self.directory.name.as_os_str().as_bytes();
         sync_all_files(&self.handle).map_err(|error| failed("write", name, error))
     }
+}
+
+fn cannot_open(name: &Path, error: &io::Error) -> Error {
+    let why = strerror(error);
+    let values = [name.as_os_str().as_bytes(), why.as_bytes()];
+    Error::fatal(format_bytes("cannot open directory '{}': {}", &values))
 }
 
 /// Locks the directory, or waits for another application until [`PATIENCE`] ends. A file system without locks is accepted;

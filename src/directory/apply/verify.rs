@@ -30,7 +30,7 @@ use super::{
     list::{List, LiveRecords},
     path::ArchivePath,
     record::{PathRecord, RecordKind},
-    root::Root,
+    root::LockedDirectory,
 };
 
 /// A thread gets records of this many bytes at a time: few, so that no thread waits long for the last one.
@@ -72,7 +72,11 @@ struct Batch {
 }
 
 /// Compare the directory with the list of the files of `commit`.
-pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Result<Differences> {
+pub(super) fn verify(
+    root: &LockedDirectory,
+    commit: &Id,
+    console: &mut Console<'_>,
+) -> Result<Differences> {
     let unknown = || {
         Error::fatal("cannot verify: '.git-sluice.files' is missing")
             .hinted("apply a full archive to an empty directory")
@@ -93,7 +97,7 @@ pub(super) fn verify(root: &Root, commit: &Id, console: &mut Console<'_>) -> Res
 
 /// Compare the records that count, on several threads.
 fn compare(
-    root: &Root,
+    root: &LockedDirectory,
     mut list: List,
     latest: &LiveRecords,
     progress: &mut VerifyProgress<'_, '_>,
@@ -183,7 +187,7 @@ struct Verifier<'r> {
 }
 
 impl<'r> Verifier<'r> {
-    fn new(root: &'r Root, latest: &'r LiveRecords, compared: &'r Compared) -> Self {
+    fn new(root: &'r LockedDirectory, latest: &'r LiveRecords, compared: &'r Compared) -> Self {
         Self {
             cursor: root.cursor(),
             latest,

@@ -14,7 +14,7 @@ use super::{
     list_writer::ListWriter,
     path::ArchivePath,
     record::{PathRecord, RecordKind},
-    root::Root,
+    root::LockedDirectory,
 };
 
 /// Carries out orders, in one thread.
@@ -26,7 +26,7 @@ pub(super) struct DirectoryWriter<'r> {
 }
 
 impl<'r> DirectoryWriter<'r> {
-    pub(super) fn new(root: &'r Root, list: Option<&'r ListWriter>) -> Self {
+    pub(super) fn new(root: &'r LockedDirectory, list: Option<&'r ListWriter>) -> Self {
         Self {
             cursor: root.cursor(),
             list,

@@ -23,7 +23,7 @@ use super::{
     list_writer::ListWriter,
     path::ArchivePath,
     record::PathRecord,
-    root::Root,
+    root::LockedDirectory,
     writer::DirectoryWriter,
 };
 
@@ -33,7 +33,7 @@ const BATCH_LEN: u64 = 256 << 10;
 /// The calling thread's side of the queue.
 pub(super) struct Writers<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
-    root: &'env Root,
+    root: &'env LockedDirectory,
     list: Option<&'env ListWriter>,
     /// The writer of the calling thread.
     writer: DirectoryWriter<'env>,
@@ -47,7 +47,7 @@ pub(super) struct Writers<'scope, 'env> {
 impl<'scope, 'env> Writers<'scope, 'env> {
     pub(super) fn new(
         scope: &'scope Scope<'scope, 'env>,
-        root: &'env Root,
+        root: &'env LockedDirectory,
         list: Option<&'env ListWriter>,
     ) -> Self {
         Self {

@@ -26,8 +26,8 @@ use crate::{
     },
     directory::{
         apply::{
-            self, ApplyOptions, Archive, ChannelOrigin, Check, Content, Id, Reports,
-            TargetDirectory,
+            self, ApplyOptions, Archive, ChannelOrigin, Check, Content, Id, LockedDirectory,
+            Reports, TargetDirectory,
         },
         bucket::{Bucket, Digest, Hashing},
     },
@@ -57,7 +57,9 @@ pub struct Update<'a> {
 ///
 /// A damaged archive is skipped if another chain leads to the commit, with a warning.
 pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>) -> Result<()> {
-    let mut start = update.start(&mut reports)?;
+    // The directory changes for nobody else from the first look at it to the last archive.
+    let root = &LockedDirectory::create(update.directory)?;
+    let mut start = update.start(root, &mut reports)?;
     let mut broken: Vec<(Digest, Error)> = Vec::new();
     loop {
         // Read again after a failure: an archive may be missing because the channel has a better one.
@@ -68,13 +70,14 @@ pub fn update(bucket: &dyn Bucket, update: &Update<'_>, mut reports: Reports<'_>
             let is_broken = |(digest, _): &(Digest, Error)| *digest == step.sha256;
             !broken.iter().any(is_broken)
         });
-        let Some(route) = update.route(&channel, start)? else {
+        let Some(route) = update.route(root, &channel, start)? else {
             let missing = || update.not_there(&channel);
             return Err(broken.pop().map_or_else(missing, |(_, error)| error));
         };
         let journey = Journey {
             bucket,
             update,
+            root,
             origin: channel.origin(),
         };
         match journey.follow(&route, &mut start, &mut reports)? {
@@ -99,8 +102,8 @@ enum Start {
 
 impl Update<'_> {
     /// Compares the directory, if that is asked for.
-    fn start(&self, reports: &mut Reports<'_>) -> Result<Start> {
-        let content = apply::state(self.directory)?.map(|state| state.content);
+    fn start(&self, root: &LockedDirectory, reports: &mut Reports<'_>) -> Result<Start> {
+        let content = apply::state(root)?.map(|state| state.content);
         let Reports {
             differences,
             console,
@@ -109,14 +112,14 @@ impl Update<'_> {
         match (self.options.check, content) {
             (Check::Nothing, _) | (_, None) => Ok(Start::Held),
             (Check::Verify, Some(_)) => {
-                apply::check(self.directory, differences, apply::text_line, console)
+                apply::check_locked(root, differences, apply::text_line, console)
                     .map(|()| Start::Held)
             }
             // No list says what an interrupted application has left.
             (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::FromScratch),
             // `apply` reports the differences.
             (Check::Repair, Some(Content::Holds(_))) => {
-                match apply::check(self.directory, &mut io::sink(), apply::text_line, console) {
+                match apply::check_locked(root, &mut io::sink(), apply::text_line, console) {
                     Err(error) if error.kind() == ExitKind::DirectoryDiffers => {
                         Ok(Start::FromScratch)
                     }
@@ -129,6 +132,7 @@ impl Update<'_> {
     /// The archives that lead to the commit, in order. `None` if there is no way.
     fn route<'v>(
         &self,
+        root: &LockedDirectory,
         channel: &'v Channel,
         start: Start,
     ) -> Result<Option<Vec<&'v PublishedArchive>>> {
@@ -138,7 +142,7 @@ impl Update<'_> {
         let from_scratch = || cheapest_chain(steps, None, target);
         // The same commit of another channel has other files.
         let state = match start {
-            Start::Held => apply::state(self.directory)?,
+            Start::Held => apply::state(root)?,
             Start::FromScratch => None,
         };
         let key = channel.origin().map(|origin| origin.key);
@@ -181,6 +185,7 @@ impl Update<'_> {
 struct Journey<'a> {
     bucket: &'a dyn Bucket,
     update: &'a Update<'a>,
+    root: &'a LockedDirectory,
     origin: Option<ChannelOrigin>,
 }
 
@@ -196,11 +201,9 @@ impl Journey<'_> {
         start: &mut Start,
         reports: &mut Reports<'_>,
     ) -> Result<Option<(Digest, Error)>> {
-        let Update {
-            directory, options, ..
-        } = self.update;
-        let checks_all =
-            route.len() > 1 && !options.overwrite && apply::has_files_of_user(directory)?;
+        let checks_all = route.len() > 1
+            && !self.update.options.overwrite
+            && apply::has_files_of_user(self.root)?;
         let (ahead, in_memory) = if checks_all {
             (route.len(), IN_MEMORY / route.len())
         } else {
@@ -239,7 +242,7 @@ impl Journey<'_> {
                     self.apply(step, &archive, start, reports)?
                 }
             }
-            apply::check_files_of_user(directory, waiting.iter().map(Spooled::reader))?;
+            apply::check_files_of_user(self.root, waiting.iter().map(Spooled::reader))?;
             for (step, archive) in route.iter().zip(&waiting) {
                 self.apply(step, archive, start, reports)?;
             }
@@ -273,8 +276,8 @@ impl Journey<'_> {
             check,
             ..self.update.options
         };
-        apply::apply(self.update.directory, archive, options, reports)?;
-        let state = apply::state(self.update.directory)?;
+        apply::apply_locked(self.root, archive, options, reports)?;
+        let state = apply::state(self.root)?;
         let content = state.map(|state| state.content);
         match content {
             Some(Content::Holds(held)) if held.to_string() == step.target => Ok(()),

@@ -174,3 +174,23 @@ fn twenty_readers_at_once() {
         fleet.assert_holds(&directory(number), &ids[2]);
     }
 }
+
+/// As of a timer and a hook: the second one waits, and goes on from what the first one has left.
+#[test]
+fn two_readers_of_one_directory() {
+    let (fleet, ids) = Fleet::published();
+    for number in 0..10 {
+        let directory = format!("d{number}");
+        // The other directories are new.
+        if number % 2 == 0 {
+            let _ = fleet
+                .apply(&directory, &format!("--at={}", ids[0]))
+                .success();
+        }
+        let running = [(); 2].map(|()| fleet.start_applying(&directory));
+        for running in running {
+            let _ = running.finish().success();
+        }
+        fleet.assert_holds(&directory, &ids[2]);
+    }
+}
