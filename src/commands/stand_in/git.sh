@@ -38,9 +38,9 @@ find_git() {
 }
 
 # git-sluice may have been removed, be a program for another machine or an empty file. Its shortest answer shows that it starts.
-# After options of git, git starts the program under a name that only this directory has, so that it is the one tried here.
+# After options of git, git starts this file again, under a name that only this directory has, unless the directory was moved.
 can_sluice() {
-    [ "$before" -eq 0 ] || [ "$here/git-sluice-program" -ef "$sluice" ] || return
+    [ "$before" -eq 0 ] || [ "$here/git-sluice-program" -ef "$0" ] || return
     case $("$sluice" upload-archive -h 2>/dev/null </dev/null) in
         *"git sluice upload-archive"*) ;;
         *) return 1 ;;
@@ -70,6 +70,24 @@ start_daemon() {
     PATH=$here:$PATH exec "$daemon" "$@"
 }
 
+start_git() {
+    trap - EXIT
+    find_git
+    [ "$1" != daemon ] || start_daemon "$@"
+    exec "$git" "$@"
+}
+
+# Starts git-sluice with the words after `sluice`, or all. If it was removed or is being replaced since it was tried, git goes
+# on: from the next line in bash, and from the trap in other shells.
+start_sluice() {
+    first=
+    [ "$command" != sluice ] || first=sluice
+    [ -z "$BASH_VERSION" ] || shopt -s execfail
+    trap 'start_git $first "$@"' EXIT
+    exec "$sluice" "$@"
+    start_git $first "$@"
+}
+
 # How often files of this kind have started each other, and in which process the last one ran.
 rounds=${GIT_SLUICE_STAND_IN%%:*}
 process=${GIT_SLUICE_STAND_IN#*:}
@@ -77,6 +95,12 @@ process=${process%%:*}
 case $rounds in
     '' | *[!0-9]*) rounds=0 ;;
 esac
+# git starts this file after its options.
+if [ "${0##*/}" = git-sluice-program ]; then
+    command=${GIT_SLUICE_STAND_IN#*:*:}
+    command=${command%%:*}
+    start_sluice "$@"
+fi
 [ "$rounds" -lt 32 ] || fail "git-sluice's stand-in and another 'git' start each other"
 export GIT_SLUICE_STAND_IN=$((rounds + 1)):$$
 
@@ -113,7 +137,7 @@ if [ -n "$command" ] && can_sluice; then
     export GIT_SLUICE_STAND_IN="$GIT_SLUICE_STAND_IN:$command:$PATH"
     if [ "$before" -eq 0 ]; then
         [ "$command" != sluice ] || shift
-        exec "$sluice" "$@"
+        start_sluice "$@"
     fi
     export PATH="$here:$PATH"
     for word; do
@@ -123,6 +147,4 @@ if [ -n "$command" ] && can_sluice; then
         before=$((before - 1))
     done
 fi
-find_git
-[ "$1" != daemon ] || start_daemon "$@"
-exec "$git" "$@"
+start_git "$@"

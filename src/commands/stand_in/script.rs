@@ -30,7 +30,7 @@ const MARK: &[u8] = b"\n# git-sluice stand-in: ";
 const MARK_WITHIN: u64 = 64;
 /// The name under which ssh starts the server of `git archive --remote`: a link to the script.
 const SERVER: &str = "git-upload-archive";
-/// The name under which git starts git-sluice after options of git: a link to the program.
+/// The name under which git starts git-sluice after options of git: a link to the script.
 const PROGRAM: &str = "git-sluice-program";
 
 /// Writes the script into `directory`, and returns the line that puts it first in `PATH`. `program` is this program, and
@@ -48,7 +48,7 @@ pub fn write(
     refuse_shared(&directory, &file)?;
     let values = [&program, &git, &directory].map(|path| quoted(path.as_os_str()));
     let script = format_bytes(SCRIPT, &values.each_ref().map(|value| value.as_slice()));
-    let replaced = replace(&directory, &program, &script);
+    let replaced = replace(&directory, &script);
     replaced.map_err(|error| unwritable(&file, &error))?;
     Ok(path_line(&directory))
 }
@@ -106,17 +106,18 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::fatal(refused).caused_by(strerror(error))
 }
 
-/// Replaces the script and its links. A shell that reads the old script keeps it.
-fn replace(directory: &Path, program: &Path, script: &[u8]) -> io::Result<()> {
-    for (name, target) in [(PROGRAM, program), (SERVER, Path::new(NAME))] {
-        let link = tempfile::Builder::new().make_in(directory, |path| symlink(target, path))?;
+/// Replaces the script and its links. A shell that reads the old script keeps it. The new one has its name only once it is
+/// closed, because the system starts no file that somebody may write to.
+fn replace(directory: &Path, script: &[u8]) -> io::Result<()> {
+    for name in [PROGRAM, SERVER] {
+        let link = tempfile::Builder::new().make_in(directory, |path| symlink(NAME, path))?;
         link.into_temp_path().persist(directory.join(name))?;
     }
     let mut new = tempfile::Builder::new().tempfile_in(directory)?;
     new.write_all(script)?;
     new.as_file()
         .set_permissions(Permissions::from_mode(0o755))?;
-    new.persist(directory.join(NAME))?;
+    new.into_temp_path().persist(directory.join(NAME))?;
     Ok(())
 }
 

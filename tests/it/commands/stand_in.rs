@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, env, ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf};
 
 use crate::support::process::Output;
-use crate::support::{Repo, binary, skip};
+use crate::support::{Repo, binary, installed, skip};
 
 /// A repository `project`, and next to it `bin` with git-sluice and `first` with the stand-in.
 pub(super) struct Place {
@@ -172,6 +172,56 @@ fn git_does_the_work_instead_of_another_program() {
             "$REAL archive --remote=. --exec='../first/git-upload-archive' HEAD | cmp - ours";
         let _ = project.shell(client).success();
     }
+}
+
+/// An update of git-sluice may come between the moment when the stand-in tries it and the moment when it starts it.
+#[test]
+fn git_does_the_work_while_git_sluice_is_replaced() {
+    let Some(place) = Place::new() else { return };
+    let project = place.with_path(&["first"]);
+    let _ = project.shell("$REAL archive HEAD >theirs").success();
+    let mut commands = vec![
+        "git archive HEAD",
+        "git -C . archive HEAD",
+        "$REAL archive --remote=. --exec=../first/git-upload-archive HEAD",
+    ];
+    if installed("bash") {
+        commands.push("bash ../first/git archive HEAD");
+    }
+    for replaced in [
+        "rm \"$0\"",
+        "chmod -x \"$0\"",
+        // Somebody writes the file.
+        "exec 9>>\"$0\"; sleep 1 >/dev/null 2>&1 &",
+    ] {
+        let program = format!("#!/bin/sh\necho git sluice upload-archive\n{replaced}\n");
+        let update = || {
+            fs::remove_file(place.top.join("bin/git-sluice")).unwrap_or_default();
+            place.script("bin/git-sluice", &program);
+        };
+        for command in &commands {
+            update();
+            let _ = project
+                .shell(&format!("{command} >ours; cmp ours theirs"))
+                .success();
+        }
+        for command in ["git sluice ls", "git -C . sluice ls"] {
+            update();
+            let message = "git: 'sluice' is not a git command";
+            project.shell(command).assert_refused(1, &[message]);
+        }
+    }
+}
+
+/// A host is busy while somebody brings its stand-in up to date.
+#[test]
+fn a_stand_in_that_is_written_again_starts() {
+    let Some(place) = Place::new() else { return };
+    let script = "(for i in $(seq 30); do git-sluice stand-in ../first || echo failed; done >../written) &
+        for i in $(seq 90); do ../first/git version; done >/dev/null; wait; ! grep failed ../written";
+    let output = place.with_path(&["bin"]).shell(script);
+    assert_eq!(output.messages(), "");
+    let _ = output.success();
 }
 
 /// Behind options of git, the program runs that the stand-in has tried, whatever else has its name.
