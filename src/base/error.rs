@@ -28,6 +28,8 @@ pub enum ExitKind {
     Fatal,
     /// The tree-ish is not the name of an object; exit status 128, printed as `fatal: …`.
     UnknownName,
+    /// A pathspec matches nothing; exit status 128, printed as `fatal: …`.
+    Unmatched,
     /// The arguments make no sense; exit status 129, printed as `error: …`.
     Usage,
     /// An entry could not be written; exit status 255, printed as `error: …`.
@@ -86,6 +88,12 @@ impl Error {
     pub fn unknown_name(name: &BStr) -> Self {
         let message = format_bytes("not a valid object name: {}", &[name]);
         Self::new(ExitKind::UnknownName, message)
+    }
+
+    /// An error of a pathspec that matches nothing.
+    pub fn unmatched(pathspec: &[u8]) -> Self {
+        let message = format_bytes("pathspec '{}' did not match any files", &[pathspec]);
+        Self::new(ExitKind::Unmatched, message)
     }
 
     /// Arguments that make no sense, status 129.
@@ -296,7 +304,10 @@ impl Error {
     /// The exit status of the process, after git.
     pub fn exit_status(&self) -> u8 {
         match self.kind {
-            ExitKind::Fatal | ExitKind::UnknownName | ExitKind::BrokenPipe => 128,
+            ExitKind::Fatal
+            | ExitKind::UnknownName
+            | ExitKind::Unmatched
+            | ExitKind::BrokenPipe => 128,
             ExitKind::Usage => 129,
             ExitKind::Entry => 255,
             ExitKind::NoBase => 3,

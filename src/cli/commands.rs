@@ -62,20 +62,40 @@ pub enum CommandName {
     Help,
 }
 
+/// Commands of other programs, with what does the same here.
+const OF_OTHERS: [(&[&str], &str); 6] = [
+    (&["create"], "git sluice -o <file> <tree-ish>"),
+    (&["list"], "git sluice ls <tree-ish>"),
+    (
+        &["diff"],
+        "'git sluice ls --base=<commit> <tree-ish>' lists what changed, 'git sluice compare' compares an archive",
+    ),
+    (
+        &["extract", "unpack"],
+        "git sluice apply <directory> <archive>",
+    ),
+    (&["check"], "git sluice verify <directory>"),
+    (
+        &["push", "upload"],
+        "git sluice publish <bucket>/<channel> <commit>",
+    ),
+];
+
 impl CommandName {
     /// The command that `word` names, exactly.
     pub fn of(word: &OsStr) -> Option<Self> {
         Self::from_str(word.to_str()?, false).ok()
     }
 
-    /// The command that is meant by `word`, which is none.
-    pub fn meant_by(word: &str) -> Option<Self> {
-        let all = Self::value_variants().iter().copied();
-        let meant = most_like(
-            word,
-            all.map(|command| (command.as_str().to_owned(), command)),
-        )?;
-        (meant.as_str() != word).then_some(meant)
+    /// The hint at what is meant by `word`, which is no command.
+    pub fn meant_by(word: &str) -> Option<String> {
+        let of_others = OF_OTHERS.iter().find(|(names, _)| names.contains(&word));
+        if let Some((_, hint)) = of_others {
+            return Some((*hint).to_owned());
+        }
+        let names = Self::value_variants().iter().map(|it| it.as_str());
+        let meant = most_like(word, names.map(|name| (name.to_owned(), name)))?;
+        (meant != word).then(|| format!("did you mean 'git sluice {meant}'?"))
     }
 
     /// The name.
@@ -635,6 +655,8 @@ pub struct Batch {
     pub jobs: Option<usize>,
 
     /// Keep this many repositories open between requests
+    ///
+    /// With 0, each request opens its repository and closes it.
     #[arg(long, value_name = "count", default_value = "100", value_parser = at_least::<usize>(0), help_heading = BEYOND)]
     pub repositories: usize,
 
@@ -722,13 +744,14 @@ pub struct ProfileName {
     pub name: Profile,
 }
 
-/// Explain a command or a group of options
+/// Explain a command, a group of options or an option
 ///
 /// Without a word, prints the short help of the program. The topics are paths, filters, changes, bytes, reports, http and cache.
+/// An option is written without its dashes.
 #[derive(Parser, Clone, Debug)]
-#[command(override_usage = "git sluice help [<command> | <topic>]")]
+#[command(override_usage = "git sluice help [<command> | <topic> | <option>]")]
 pub struct Help {
-    /// A command or a topic
+    /// A command, a topic or an option
     #[arg(value_name = "command|topic")]
     pub word: Option<String>,
 }

@@ -31,32 +31,56 @@ const OF_GIT_ITSELF: [(&str, &str); 13] = [
     ("noglob-pathspecs", "--noglob-pathspecs"),
     ("work-tree", "--work-tree=<dir>"),
 ];
-/// Options of other commands and programs, each with the option that a command needs for the hint, and the hint.
-const OF_OTHERS: [(&str, &str, &str); 5] = [
+/// Options of other commands and programs: their names, the option that a command needs for the hint, and the hint.
+const OF_OTHERS: [(&[&str], &str, &str); 8] = [
     (
-        "recurse-submodules",
+        &["recurse-submodules"],
         "submodules",
         "--submodules=recurse sends the files of submodules",
     ),
     (
-        "dry-run",
+        &["dry-run"],
         "prefix",
         "'git sluice ls' lists the files that would be sent",
     ),
     (
-        "since",
+        &["since", "from"],
         "base",
         "--base=<commit> sends only what changed since that commit",
     ),
     (
-        "jobs",
+        &["jobs"],
         "threads",
         "--threads=<count> sets the number of threads; '--jobs' is an option of 'git sluice batch'",
     ),
     (
-        "gitignore",
+        &["gitignore"],
         "exclude-from",
         "an archive has no untracked files; --exclude-from=<file> leaves out paths that match its patterns",
+    ),
+    (
+        &["include", "include-from", "only"],
+        "pathspec-from-file",
+        "paths after the tree-ish select files; --pathspec-from-file=<file> reads them from a file",
+    ),
+    (
+        &[
+            "bzip2",
+            "compress",
+            "compression",
+            "compression-level",
+            "level",
+            "xz",
+            "zip",
+            "zstd",
+        ],
+        "format",
+        "--format=tar.gz, tar.zst or zip compresses the archive, and -<number> sets the level",
+    ),
+    (
+        &["file"],
+        "output",
+        "--output=<file> writes the archive to this file",
     ),
 ];
 
@@ -247,11 +271,7 @@ impl<'t> Scanner<'t> {
     fn unknown(&self, name: &[u8], typed: &[u8]) -> Error {
         let name = shown(name);
         let error = self.misuse(format!("unknown option `{}'", shown(typed)));
-        let similar = || {
-            let similar = self.similar(&name)?;
-            Some(format!("did you mean '--{similar}'?"))
-        };
-        match self.misplaced(&name).or_else(similar) {
+        match self.misplaced(&name).or_else(|| self.similar(&name)) {
             Some(hint) => error.hinted(hint),
             None => error,
         }
@@ -267,12 +287,8 @@ impl<'t> Scanner<'t> {
         if self.speaker == Speaker::Client {
             return None;
         }
-        let has = |name: &str| self.options.iter().any(|option| option.name == name);
-        let of_others = OF_OTHERS
-            .iter()
-            .find(|(known, needed, _)| *known == name && has(needed));
-        if let Some((_, _, hint)) = of_others {
-            return Some((*hint).to_owned());
+        if let Some((_, hint)) = self.of_others().find(|(known, _)| *known == name) {
+            return Some(hint.to_owned());
         }
         let is_it = |arg: &Arg| {
             let is_short = arg.get_short().is_some_and(|it| name.chars().eq([it]));
@@ -280,6 +296,9 @@ impl<'t> Scanner<'t> {
         };
         let has_it = |command: &&CommandName| command.definition().get_arguments().any(is_it);
         if let Some(owner) = CommandName::value_variants().iter().find(has_it) {
+            if self.speaker == Speaker::Command(CommandName::Help) && name.len() > 1 {
+                return Some(format!("{NAME} help {name}"));
+            }
             let dashes = if name.len() == 1 { "-" } else { "--" };
             let owner = owner.as_str();
             return Some(format!("'{dashes}{name}' is an option of '{NAME} {owner}'"));
@@ -288,10 +307,23 @@ impl<'t> Scanner<'t> {
         Some(format!("'{NAME} {}' is a command", command.as_str()))
     }
 
-    /// The name of an option that is most like `name`.
-    fn similar(&self, name: &str) -> Option<Spelling<'t>> {
-        let all = self.options.iter().flat_map(Spelling::all);
-        most_like(name, all.map(|spelling| (spelling.to_string(), spelling)))
+    /// The options of others that this command has something for, each with the hint.
+    fn of_others(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let has = |name: &str| self.options.iter().any(|option| option.name == name);
+        let known = OF_OTHERS.iter().filter(move |(_, needed, _)| has(needed));
+        known.flat_map(|(names, _, hint)| names.iter().map(|name| (*name, *hint)))
+    }
+
+    /// The hint at the option that is most like `name`, which may be one of others.
+    fn similar(&self, name: &str) -> Option<String> {
+        let own = self.options.iter().flat_map(Spelling::all).map(|spelling| {
+            let hint = format!("did you mean '--{spelling}'?");
+            (spelling.to_string(), hint)
+        });
+        let is_client = self.speaker == Speaker::Client;
+        let others = self.of_others().filter(|_| !is_client);
+        let others = others.map(|(name, hint)| (name.to_owned(), hint.to_owned()));
+        most_like(name, own.chain(others))
     }
 
     /// The option that `name`, a part of the `typed` word, spells out or abbreviates. Options of git-sluice never make

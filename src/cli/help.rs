@@ -27,7 +27,7 @@ pub(super) fn answer(question: Question, command: CommandName) -> String {
     }
 }
 
-/// What `help` prints about `word`, a command or a topic.
+/// What `help` prints about `word`, a command, a topic or an option.
 pub fn help(word: Option<&str>) -> Result<String> {
     let Some(word) = word else {
         return Ok(usage(CommandName::Archive));
@@ -36,19 +36,37 @@ pub fn help(word: Option<&str>) -> Result<String> {
         return Ok(long(command));
     }
     let heading = TOPICS.iter().find(|(topic, _)| *topic == word);
-    let Some((_, heading)) = heading else {
-        let refused = format_bytes("no help about '{}'", &[word.as_bytes()]);
-        let topics = TOPICS.map(|(topic, _)| topic).join(", ");
-        return Err(
-            Error::usage(refused).hinted(format!("the topics are {topics}, and each command"))
-        );
-    };
-    let definition = CommandName::Archive.definition().mut_args(|option| {
-        let is_in_group = option.get_help_heading() == Some(heading);
-        option.hide(!is_in_group)
+    if let Some((_, heading)) = heading {
+        let is_in_group = |option: &Arg| option.get_help_heading() == Some(heading);
+        let options = options(CommandName::Archive, is_in_group);
+        return Ok(format!("{heading}:\n{options}\n"));
+    }
+    let is_it = |option: &Arg| option.get_long() == Some(word) && !option.is_hide_set();
+    let has_it = |command: &&CommandName| command.definition().get_arguments().any(is_it);
+    match CommandName::value_variants().iter().find(has_it) {
+        Some(command) => {
+            let name = command.as_str();
+            let options = options(*command, is_it);
+            Ok(format!("git sluice {name}:\n{options}\n"))
+        }
+        None => {
+            let refused = format_bytes("no help about '{}'", &[word.as_bytes()]);
+            let topics = TOPICS.map(|(topic, _)| topic).join(", ");
+            Err(Error::usage(refused).hinted(format!(
+                "the topics are {topics}, each command and each option"
+            )))
+        }
+    }
+}
+
+/// The explanations of the options of `command` that are `wanted`.
+fn options(command: CommandName, is_wanted: impl Fn(&Arg) -> bool) -> String {
+    let definition = command.definition().mut_args(|option| {
+        let is_hidden = !is_wanted(&option);
+        option.hide(is_hidden)
     });
     let mut page = definition.max_term_width(WIDTH).help_template("{options}");
-    Ok(format!("{heading}:\n{}\n", page.render_long_help()))
+    page.render_long_help().to_string()
 }
 
 /// The short help: a line for each option, and groups of options by their names.

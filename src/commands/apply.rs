@@ -53,17 +53,24 @@ fn explained(options: &cli::Apply, error: Error, context: &Context<'_>) -> Error
     let word = options.channel.as_deref().or(word);
     let named: fn(String) -> Error = match error.kind() {
         ExitKind::Fatal => Error::fatal,
-        ExitKind::NotThere => Error::not_there,
+        ExitKind::NotThere | ExitKind::Unreachable => Error::not_there,
         _ => return error,
     };
-    match word.filter(|word| context.is_bucket(word, options.bucket.timeout)) {
-        Some(word) => {
-            let bucket = word.trim_end_matches('/').as_bytes();
-            let values = [bucket, options.directory.as_os_str().as_bytes()];
+    let directory = options.directory.as_os_str().as_bytes();
+    match word {
+        Some(word) if context.is_bucket(word, options.bucket.timeout) => {
+            let values = [word.trim_end_matches('/').as_bytes(), directory];
             let hint = format_bytes("git sluice apply --channel={}/<channel> {}", &values);
             named(no_channel(word)).hinted(hint)
         }
-        None => error,
+        Some(word) if options.channel.is_some() && !word.contains('/') => {
+            let values = [word.as_bytes(), directory];
+            error.hinted(format_bytes(
+                "git sluice apply --channel=<bucket>/{} {}",
+                &values,
+            ))
+        }
+        _ => error,
     }
 }
 
@@ -124,6 +131,10 @@ fn apply(
     };
     let (content, len): (Box<dyn Read>, _) = match source {
         Source::Channel(place) => {
+            context.refuse_nested(&place.to_string(), |place| {
+                let directory = options.directory.display();
+                format!("git sluice apply --channel={place} {directory}")
+            })?;
             let timeout = options.bucket.timeout;
             let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
             let update = Update {

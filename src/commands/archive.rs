@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     io::Write,
-    os::unix::ffi::OsStrExt,
+    os::unix::ffi::{OsStrExt, OsStringExt},
     path::Path,
 };
 
@@ -40,9 +40,15 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     let output = words.output.clone();
     let destination = match &output {
         Some(path) => {
-            let created = Destination::create(&context.directory().file(path), |file| {
-                context.runtime.watch(file)
-            });
+            let mut file = context.directory().file(path);
+            if let Ok(repository) = &opened.repository
+                && path.is_relative()
+            {
+                // Messages have the name from the top, as those of git.
+                let name = [&repository.prefix[..], path.as_os_str().as_bytes()].concat();
+                file.name = OsString::from_vec(name).into();
+            }
+            let created = Destination::create(&file, |file| context.runtime.watch(file));
             created.map_err(|error| hint_at_home(path, error, context.environment))?
         }
         None => context.runtime.output()?,

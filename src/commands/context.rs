@@ -145,6 +145,33 @@ impl<'a> Context<'a> {
         is_bucket.unwrap_or(false)
     }
 
+    /// Refuses the `word` for a channel if a bucket is further up: the name of a channel has no slash. `hint` is a command with the
+    /// place of the channel. Looks at directories only, and not above a place that is a bucket.
+    pub(super) fn refuse_nested(
+        &self,
+        word: &str,
+        hint: impl FnOnce(&str) -> String,
+    ) -> Result<()> {
+        let slashes: Vec<usize> = word.rmatch_indices('/').map(|(at, _)| at).collect();
+        let is_bucket = |at: &&usize| self.is_bucket(&word[..**at], Duration::ZERO);
+        let found = slashes
+            .iter()
+            .filter(|_| BucketUrl::new(word).path().is_some());
+        let Some(at) = found
+            .clone()
+            .find(is_bucket)
+            .filter(|at| **at != slashes[0])
+        else {
+            return Ok(());
+        };
+        let (bucket, name) = (&word[..*at], word[at + 1..].replace('/', "-"));
+        Err(Error::fatal(format!("'{word}' is not <bucket>/<channel>"))
+            .caused_by(format!(
+                "the bucket is '{bucket}', and the name of a channel has no '/'"
+            ))
+            .hinted(hint(&format!("{bucket}/{name}"))))
+    }
+
     /// Adjusts options: pathspecs that come from a file count as if they were typed, and the memory has a limit. If the bytes
     /// must never change, the settings of what is `opened` do not count from here on.
     pub(super) fn adjust(&self, args: &mut Args, opened: Opened<'a>) -> Result<Opened<'a>> {

@@ -1,6 +1,9 @@
 //! `publish`: publishes a commit in a channel, as a delta or in full.
 
-use std::io::{self, Write};
+use std::{
+    ffi::OsStr,
+    io::{self, Write},
+};
 
 use gix_hash::ObjectId;
 
@@ -17,7 +20,7 @@ use crate::{
     },
     cli::{self, Args, CliError, RawArgs},
     directory::{
-        bucket::{self, BucketUrl, Hashing},
+        bucket::{self, BucketUrl, Hashing, shown},
         channels::{
             self, ArchiveMaker, ChannelAddress, Conditions, History, Limits, Made, PublishedCommit,
         },
@@ -46,7 +49,12 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
 
 /// Publishes the archives of a commit, and prints a line about them.
 fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>) -> Result<()> {
+    refuse_swapped(options, context)?;
     let place = ChannelAddress::parse(&options.channel)?;
+    if !options.create {
+        let hint = |place: &str| format!("git sluice publish {place} <commit>");
+        context.refuse_nested(&options.channel, hint)?;
+    }
     refuse_alone(&options.channel).map_err(|error| explained(options, error, context))?;
     let timeout = options.bucket.timeout;
     let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
@@ -85,6 +93,31 @@ fn explained(options: &cli::Publish, error: Error, context: &Context<'_>) -> Err
             .hinted(format!("git sluice publish {url}/<channel> <commit>"))
     } else {
         error
+    }
+}
+
+/// Refuses a channel in the place of the commit. Only a directory that is a bucket tells that from the name of a branch, unless no
+/// branch can have the name.
+fn refuse_swapped(options: &cli::Publish, context: &Context<'_>) -> Result<()> {
+    let word = options.content.treeish.as_deref().and_then(OsStr::to_str);
+    let Some(word) = word.filter(|word| word.contains('/')) else {
+        return Ok(());
+    };
+    let has_bucket = |word: &str| {
+        let place = ChannelAddress::parse(word).ok();
+        let is_here = |place: &ChannelAddress| place.bucket.path().is_some();
+        let bucket = place.filter(is_here).map(|place| place.bucket.to_string());
+        bucket.is_some_and(|bucket| context.is_bucket(&bucket, options.bucket.timeout))
+    };
+    let is_place = word.starts_with(['.', '/']) || BucketUrl::is_url(word);
+    if is_place || (!options.create && has_bucket(word) && !has_bucket(&options.channel)) {
+        let (place, commit) = (shown(word), &options.channel);
+        Err(Error::fatal(format!(
+            "'{place}' is a channel, and comes before the commit"
+        ))
+        .hinted(format!("git sluice publish {place} {commit}")))
+    } else {
+        Ok(())
     }
 }
 

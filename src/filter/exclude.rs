@@ -67,6 +67,28 @@ fn bare(rule: &Rule) -> &[u8] {
     rule.pattern.strip_prefix(b"!").unwrap_or(&rule.pattern)
 }
 
+/// How a `pattern` that can match no path may be meant; `None` if it can. Paths start at the root of the tree, and none has `.`,
+/// `..` or nothing between its slashes.
+pub fn matching_spelling(pattern: &[u8]) -> Option<BString> {
+    let (mark, path) = match pattern.strip_prefix(b"!") {
+        Some(path) => (&b"!"[..], path),
+        None => (&b""[..], pattern),
+    };
+    let end = if path.ends_with(b"/") { &b"/"[..] } else { b"" };
+    let inner = path.strip_prefix(b"/").unwrap_or(path);
+    let inner = inner.strip_suffix(b"/").unwrap_or(inner);
+    let is_odd = |part: &&[u8]| matches!(*part, b"" | b"." | b"..");
+    let parts = || inner.split_str("/");
+    if inner.is_empty() || !parts().any(|part| is_odd(&part)) {
+        return None;
+    }
+    let sound: Vec<&[u8]> = parts().filter(|part| !is_odd(part)).collect();
+    Some(match &sound[..] {
+        [] => [mark, b"/*"].concat().into(),
+        _ => [mark, b"/", &sound.join(&b'/'), end].concat().into(),
+    })
+}
+
 /// The rules in the `text` of a file, which explanations call `origin` (`add_patterns_from_buffer` of git's dir.c).
 pub fn rules(origin: impl AsRef<[u8]>, text: &[u8]) -> Vec<Rule> {
     let origin = Arc::new(BString::from(origin.as_ref()));
@@ -101,7 +123,7 @@ fn without_spaces(line: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exclude, rules, without_spaces};
+    use super::{Exclude, matching_spelling, rules, without_spaces};
 
     fn excludes(text: &str, path: &str, is_directory: bool) -> Option<bool> {
         let exclude = Exclude::new(rules("x", text.as_bytes()));
@@ -145,6 +167,29 @@ mod tests {
                 expected.as_bytes(),
                 "{line:?}"
             );
+        }
+    }
+
+    #[test]
+    fn patterns_that_match_no_path() {
+        for (pattern, meant) in [
+            ("docs", None),
+            ("/docs/*.md", None),
+            (".github/", None),
+            ("**/...", None),
+            ("/", None),
+            ("", None),
+            ("./docs", Some("/docs")),
+            ("!./docs/", Some("!/docs/")),
+            ("../a/*.c", Some("/a/*.c")),
+            ("a//b/./c", Some("/a/b/c")),
+            ("./", Some("/*")),
+        ] {
+            let spelling = matching_spelling(pattern.as_bytes());
+            assert_eq!(spelling, meant.map(Into::into), "{pattern}");
+            if meant.is_some() {
+                assert_eq!(excludes(pattern, "docs", true), None, "{pattern}");
+            }
         }
     }
 

@@ -74,6 +74,7 @@ impl<'a> FilterRules<'a> {
             .exclude_from_tree
             .iter()
             .try_for_each(|path| fit_tree(path))?;
+        fit_paths("exclude", &given.exclude)?;
         let access = given.access_rules.as_deref();
         let (access, access_text) = access
             .map(|rules| access_rules(rules, directory))
@@ -259,6 +260,13 @@ impl<'a> FilterRules<'a> {
         absent
     }
 
+    /// The rules in files of the user that can match no path.
+    pub(super) fn dead_rules(&self) -> Vec<Rule> {
+        let mut rules = self.rules_of_files();
+        rules.retain(|rule| exclude::matching_spelling(&rule.pattern).is_some());
+        rules
+    }
+
     /// The policy for files whose size or content decides.
     pub(super) fn policy(&self) -> Policy {
         self.policy.clone()
@@ -349,11 +357,15 @@ impl<'a> FilterRules<'a> {
         Ok((rules, has_secret_rules))
     }
 
-    /// The rules that the options give, in the order of git: what the command line says comes last and so decides.
-    fn given_rules(&self) -> Exclude {
+    fn rules_of_files(&self) -> Vec<Rule> {
         let files = self.given.exclude_from.iter().zip(&self.exclude_texts);
         let of_file = |(file, text): (&OsString, &Vec<u8>)| exclude::rules(file.as_bytes(), text);
-        let mut rules: Vec<Rule> = files.flat_map(of_file).collect();
+        files.flat_map(of_file).collect()
+    }
+
+    /// The rules that the options give, in the order of git: what the command line says comes last and so decides.
+    fn given_rules(&self) -> Exclude {
+        let mut rules = self.rules_of_files();
         let origin = Arc::new(BString::from("--exclude"));
         rules.extend(self.given.exclude.iter().map(|pattern| Rule {
             origin: Arc::clone(&origin),
@@ -462,6 +474,23 @@ fn fit_tree(path: &OsStr) -> Result<()> {
         &[path.as_bytes()],
     );
     Err(Error::fatal(odd).hinted("it starts at the root, without '/' or './'"))
+}
+
+/// Refuses `patterns` of the `option` that no path can match: they would have no effect, and nobody would notice.
+pub fn fit_paths(option: &str, patterns: &[OsString]) -> Result<()> {
+    for pattern in patterns.iter().map(|pattern| pattern.as_bytes()) {
+        if let Some(spelling) = exclude::matching_spelling(pattern) {
+            let values = [option.as_bytes(), pattern];
+            return Err(
+                Error::usage(format_bytes("--{}='{}' matches no path", &values))
+                    .caused_by(
+                        "a pattern with '/' starts at the root of the tree, without './' or '../'",
+                    )
+                    .hinted(format_bytes("--{}='{}'", &[option.as_bytes(), &spelling])),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Reads a file of exclude rules.

@@ -31,6 +31,7 @@ pub use archived::ArchivedRepository;
 pub use budget::Budget;
 pub use configuration::{KEYS, is_stable};
 pub use delta::Delta;
+pub use filter::fit_paths;
 pub use gzip::{KEY as GZIP_KEY, check as check_gzip};
 pub use host_defaults::fill as fill_host_defaults;
 pub use inputs::Inputs;
@@ -49,6 +50,7 @@ use crate::{
     base::{error::format_bytes, io::print_line},
     cache,
     cli::{ByteRange, Condition},
+    filter::rule::Rule,
     format::zip::Times,
     git::{
         convert::Shareable,
@@ -132,6 +134,8 @@ pub struct Run {
     pub read_ahead: Arc<[ReadAhead]>,
     /// Exclude files that the user has named and no tree has.
     pub absent_rules: Vec<BString>,
+    /// The rules of `--exclude-from` that can match no path.
+    pub dead_rules: Vec<Rule>,
 }
 
 impl Request {
@@ -180,7 +184,7 @@ impl Content {
 }
 
 impl Run {
-    /// Warns on `diagnostics` of exclude files that do not exist.
+    /// Warns on `diagnostics` of exclude files that do not exist, and of rules without effect.
     pub fn warn(&self, diagnostics: &mut dyn Write) {
         for path in &self.absent_rules {
             let warning = format_bytes(
@@ -188,6 +192,14 @@ impl Run {
                 &[path],
             );
             print_line(diagnostics, "warning: ", &warning);
+        }
+        for rule in &self.dead_rules {
+            let template = "{} matches no path: a pattern starts without './' or '../'";
+            print_line(
+                diagnostics,
+                "warning: ",
+                &format_bytes(template, &[&rule.words()]),
+            );
         }
     }
 }

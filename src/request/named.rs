@@ -1,6 +1,9 @@
 //! What the word for a tree names, and how old it is.
 
-use std::{io::Write, os::unix::ffi::OsStrExt};
+use std::{
+    io::{self, Write},
+    os::unix::ffi::OsStrExt,
+};
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
@@ -106,14 +109,40 @@ impl Inputs<'_> {
                 error.hinted(format_bytes("git sluice --base={} {}", &[base, target]))
             }
             _ => match name.to_str().ok().and_then(CommandName::meant_by) {
-                Some(command)
+                Some(hint)
                     if self.purpose == Purpose::Archive && !self.environment.sluice.stands_in =>
                 {
-                    let command = command.as_str();
-                    error.hinted(format!("did you mean 'git sluice {command}'?"))
+                    error.hinted(hint)
                 }
                 _ => error,
             },
+        }
+    }
+
+    /// `error`, with a hint if it is about a pathspec that names a tree: the first tree-ish may be meant as the base.
+    pub(super) fn hint_at_base(
+        self,
+        repository: &Repository,
+        reader: &mut Reader,
+        error: Error,
+    ) -> Error {
+        let content = &self.args.content;
+        let is_for_user = self.access == Access::Local
+            && !self.environment.sluice.stands_in
+            && self.args.delta.base.is_none();
+        let (ExitKind::Unmatched, Purpose::Archive, true, Some(base), [target, ..]) = (
+            error.kind(),
+            self.purpose,
+            is_for_user,
+            &content.treeish,
+            &content.paths[..],
+        ) else {
+            return error;
+        };
+        let [base, target] = [base, target].map(|name| name.as_bytes().as_bstr());
+        match treeish::resolve(repository, reader, target, &mut io::sink()) {
+            Ok(_) => error.hinted(format_bytes("git sluice --base={} {}", &[base, target])),
+            Err(_) => error,
         }
     }
 }

@@ -83,6 +83,7 @@ impl<'a> Inputs<'a> {
                 promisors: None,
                 read_ahead: view.read_ahead.into_inner().into(),
                 absent_rules: known.filters.absent(),
+                dead_rules: known.filters.dead_rules(),
             },
             key,
             family,
@@ -148,7 +149,10 @@ impl<'a> Inputs<'a> {
         let args = self.args;
         let below = &repository.prefix;
         let scope = view.scope(repository, &mut reader, &treeish, diagnostics);
-        let scope = scope.map_err(|error| reader.odb.refusal().unwrap_or(error))?;
+        let scope = scope.map_err(|error| {
+            let error = reader.odb.refusal().unwrap_or(error);
+            self.hint_at_base(repository, &mut reader, error)
+        })?;
         let Scope {
             mut repositories,
             delta,

@@ -35,7 +35,7 @@ use crate::{
     },
     output::report::{ArchiveResult, Console, Meter, Subject, Total},
     plan::PlannedTree,
-    request::{Content, Purpose, Request, format::Formats},
+    request::{self, Content, Purpose, Request, format::Formats},
     unarchive::{self, Form, Kind, Raw, Source, Visitor},
 };
 use classes::{FirstWalk, is_undecided};
@@ -92,6 +92,8 @@ struct Comparison<'a, 'c> {
 impl Comparison<'_, '_> {
     /// Compares, and writes the lines to `out`.
     fn run(&mut self, out: &mut dyn Write) -> Result<()> {
+        request::fit_paths("ignore-added", &self.options.ignore_added)?;
+        request::fit_paths("ignore-missing", &self.options.ignore_missing)?;
         let mut contents = self.read()?;
         self.find_commit(&mut contents)?;
         let prefix = self.find_prefix(&contents)?;

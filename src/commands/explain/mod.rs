@@ -11,7 +11,7 @@ use bstr::ByteSlice;
 
 use super::Context;
 use crate::{
-    base::error::{Error, Result, format_bytes, printable_path},
+    base::error::{Error, Result, printable_path},
     cli::{CliError, Explain, RawArgs},
     git::pathspec::from_root,
     request::{ArchivedRepository, Content, Purpose},
@@ -46,7 +46,7 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
         written.map_err(|error| Error::write(&error))
     })?;
     let absent = absent.filter(|_| !explain.described.content.ignore_unmatch);
-    absent.map_or(Ok(()), |path| Err(not_there(path)))?;
+    absent.map_or(Ok(()), |path| Err(Error::unmatched(&printable_path(path))))?;
     Ok(destination.complete()?)
 }
 
@@ -74,11 +74,6 @@ fn explain_paths<'p>(
         }
     }
     Ok(absent)
-}
-
-fn not_there(path: &[u8]) -> Error {
-    let template = "pathspec '{}' did not match any files";
-    Error::fatal(format_bytes(template, &[&printable_path(path)]))
 }
 
 /// What is archived.

@@ -7,12 +7,12 @@ use crate::{
     base::error::{Error, Result},
     directory::{
         apply::{ChannelOrigin, FilterHash, Id, Origin},
-        bucket::{Bucket, Digest, Version, Versioned},
+        bucket::{Bucket, Digest, Version, Versioned, no_bucket},
     },
 };
 
 use super::{
-    address::{ChannelAddress, ChannelName},
+    address::{ChannelAddress, ChannelName, is_bucket},
     chain::cheapest_chain,
     published_archive::PublishedArchive,
 };
@@ -165,6 +165,10 @@ impl Channel {
 
 /// The error of a place without a channel in `bucket`.
 pub(super) fn not_there(bucket: &dyn Bucket, place: &ChannelAddress) -> Error {
+    // Who may read a store may be unable to list it, so only a directory tells.
+    if place.bucket.path().is_some() && !is_bucket(bucket).unwrap_or(true) {
+        return no_bucket(place.bucket.to_string());
+    }
     let error = Error::not_there(format!(
         "there is no channel '{}' in '{}'",
         place.channel, place.bucket

@@ -31,6 +31,10 @@ pub fn examine(file: &NamedFile, below: &BStr) -> Result<bool> {
         let values = [why.as_bytes(), below, file.name.as_os_str().as_bytes()];
         Error::fatal(format_bytes("{}: {}{}", &values))
     };
+    if file.name.as_os_str().is_empty() && !below.is_empty() {
+        // git looks from the top, where this names the current directory.
+        return Err(refused("Not a regular file"));
+    }
     let metadata = fs::metadata(&file.path).map_err(|_| refused("File not found"))?;
     if !metadata.is_file() {
         return Err(refused("Not a regular file"));

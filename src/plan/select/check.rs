@@ -72,10 +72,7 @@ impl Findings {
                 )));
             }
             if finding.matched == Match::Nothing && !pathspecs.may_be_unmatched() {
-                return Err(Error::fatal(format_bytes(
-                    "pathspec '{}' did not match any files",
-                    &[given],
-                )));
+                return Err(Error::unmatched(given));
             }
         }
         Ok(())

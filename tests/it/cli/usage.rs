@@ -241,7 +241,7 @@ fn order_of_problems() {
 }
 
 #[test]
-fn extra_files_that_cannot_be() {
+fn files_that_cannot_be() {
     let repo = Repo::from("basic");
     for (option, message) in [
         ("--add-file=nosuch", "File not found: nosuch"),
@@ -266,6 +266,13 @@ fn extra_files_that_cannot_be() {
             "Not a regular file: dir/../dir/sub",
         ),
         ("--add-file=/no/such", "File not found: /no/such"),
+        ("--add-file=", "Not a regular file: dir/"),
+        ("-o .", "could not open 'dir/.' for writing: Is a directory"),
+        (
+            "--output=../no/such",
+            "could not open 'dir/../no/such' for writing: No such file or directory",
+        ),
+        ("-o /", "could not open '/' for writing: Is a directory"),
     ] {
         let args = format!("{option} HEAD");
         assert_same_complaint(&below, &args, 128, &format!("fatal: {message}"));

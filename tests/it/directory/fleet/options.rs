@@ -116,21 +116,24 @@ fn channels_of_empty_and_missing_buckets() {
     let fleet = Fleet::new();
     let commit = "0".repeat(40);
     let opening = |name: &str| format!("could not open '{name}' for reading");
-    for empty in ["bucket", "empty"] {
-        let _ = fs::create_dir(fleet.directory(empty));
-        let path = fleet.directory(empty).display().to_string();
-        for bucket in [empty, &path, &format!("file://{path}")] {
+    for (name, status, what) in [
+        ("bucket", 9, "there is no channel 'main' in"),
+        ("other", 10, "there is no bucket at"),
+    ] {
+        let _ = fs::create_dir(fleet.directory(name));
+        let path = fleet.directory(name).display().to_string();
+        for bucket in [name, &path, &format!("file://{path}")] {
             let place = format!("{bucket}/main");
-            let message = format!("fatal: there is no channel 'main' in '{bucket}'");
+            let message = format!("fatal: {what} '{bucket}'");
             let channel = format!("--channel={place}");
             let output = fleet.top.sluice(["apply", &channel, "d"]);
-            output.assert_refused(9, &[&message]);
+            output.assert_refused(status, &[&message]);
             let output = fleet.top.sluice(["apply", "--at", &commit, &channel, "d"]);
-            output.assert_refused(9, &[&message]);
+            output.assert_refused(status, &[&message]);
             // A word is a channel only if it has a scheme.
             let output = fleet.top.sluice(["apply", "d", &place]);
             if place.starts_with("file://") {
-                output.assert_refused(9, &[&message]);
+                output.assert_refused(status, &[&message]);
             } else {
                 output.assert_refused(128, &[&opening(&place)]);
             }
