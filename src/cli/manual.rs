@@ -105,7 +105,7 @@ const EXAMPLES: [(CommandName, &str, &str); 16] = [
 const OF_PROGRAM: usize = 8;
 
 /// Variables of the environment, and their effect.
-const ENVIRONMENT: [(&str, &str); 5] = [
+const ENVIRONMENT: [(&str, &str); 4] = [
     (
         "GIT_SLUICE_CACHE",
         "The directory of --cache for runs without that option. An empty value means none.",
@@ -113,10 +113,6 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     (
         "GIT_SLUICE_LOG",
         "The file of sluice.log. An empty value means none.",
-    ),
-    (
-        "GIT_TRACE2_EVENT",
-        "A file for events, as for git. An archive adds its summary.",
     ),
     (
         "TMPDIR",

@@ -1,7 +1,7 @@
 //! `archive`: writes the archive of a tree, with its reports.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io::Write,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::Path,
@@ -29,8 +29,6 @@ use crate::{
 
 /// Writes the archive that `words` describe. Mistakes are reported in git's order: that of these lines.
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
-    let named = ["git-sluice", "archive"].map(OsString::from);
-    let typed = named.into_iter().chain(words.words.clone()).collect();
     let exists = |file: &OsStr| context.directory().file(file).path.exists();
     let words = words.first_pass(exists)?;
     if words.remote.is_some() {
@@ -73,7 +71,6 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
         args: &args,
         formats: &formats,
         environment: &environment,
-        words: typed,
         context,
     };
     Ok(command.report(repository, destination)?)
@@ -113,8 +110,6 @@ struct ArchiveCommand<'a> {
     args: &'a Args,
     formats: &'a Formats,
     environment: &'a Environment,
-    /// The command line.
-    words: Vec<OsString>,
     context: Context<'a>,
 }
 
@@ -133,7 +128,7 @@ impl ArchiveCommand<'_> {
             &|number| self.context.runtime.band(number),
         )?;
         let is_served = self.context.access == Access::Remote;
-        let log = request::run_log(self.environment, &repository, is_served, &self.words)?;
+        let log = request::run_log(self.environment, &repository, is_served)?;
         let mut reports = reports.with_log(log);
         let fetches = FetchAccount::new(self.screen().is_some());
         let described = (self.args, self.formats, self.environment);

@@ -143,15 +143,13 @@ pub struct PathspecVariables {
     pub icase: EnvironmentFlag,
 }
 
-/// The variables of git-sluice, and those of the trace.
+/// The variables of git-sluice.
 #[derive(Clone, Debug, Default)]
 pub struct SluiceVariables {
     /// `GIT_SLUICE_CACHE`, which may be empty.
     pub cache: Option<PathBuf>,
     /// `GIT_SLUICE_LOG`, which may be empty.
     pub log: Option<PathBuf>,
-    /// `GIT_TRACE2_EVENT`, and `GIT_TRACE2_PARENT_SID`.
-    pub trace2: Option<(OsString, Option<OsString>)>,
     /// Whether the caller asked git for the archive, and may not know git-sluice: no setting of git-sluice ends the run.
     pub stands_in: bool,
 }
@@ -193,7 +191,6 @@ impl Environment {
             value: variable(name),
         };
         let path = |name: &str| variable(name).map(PathBuf::from);
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         Ok(Self {
             cwd,
             location: GitLocation::default(),
@@ -243,8 +240,6 @@ impl Environment {
             sluice: SluiceVariables {
                 cache: path("GIT_SLUICE_CACHE"),
                 log: path("GIT_SLUICE_LOG"),
-                trace2: set("GIT_TRACE2_EVENT")
-                    .map(|target| (target, set("GIT_TRACE2_PARENT_SID"))),
                 stands_in: false,
             },
             source_date_epoch: variable("SOURCE_DATE_EPOCH"),

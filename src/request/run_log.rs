@@ -1,6 +1,6 @@
 //! The log that gets a line about a run: the environment, then the configuration.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 
@@ -8,27 +8,24 @@ use super::configuration::Config;
 use crate::{
     base::error::Result,
     git::{environment::Environment, repository::Repository},
-    output::report::{RunLog, RunOrigin, Trace2},
+    output::report::{RunLog, RunOrigin},
 };
 
-/// The log of a run with these `words`, for the client of a server if it `is_served`. `None` if no log is wanted.
+/// The log of a run, for the client of a server if it `is_served`. `None` if no log is wanted.
 /// For somebody who asked git, here or on another machine, a bad setting ends no run: nothing is logged.
 pub fn run_log(
     environment: &Environment,
     repository: &Result<Repository>,
     is_served: bool,
-    words: &[OsString],
 ) -> Result<Option<RunLog>> {
     let repository = repository.as_ref().ok();
     let file = match log_file(environment, repository) {
         Err(_) if environment.is_for_git() => None,
         file => file?,
     };
-    let trace = environment.sluice.trace2.as_ref();
-    let trace = trace.and_then(|(target, parent)| Trace2::new(target, parent.clone(), words));
-    if file.is_none() && trace.is_none() {
+    let Some(file) = file else {
         return Ok(None);
-    }
+    };
     let git_dir = repository.and_then(|it| it.git_dir.canonicalize().ok());
     let origin = RunOrigin {
         time: Timestamp::now(),
@@ -36,11 +33,7 @@ pub fn run_log(
         repository: git_dir.map(|path| path.to_string_lossy().into_owned()),
         is_served,
     };
-    Ok(Some(RunLog {
-        origin,
-        file,
-        trace,
-    }))
+    Ok(Some(RunLog { origin, file }))
 }
 
 /// The file of the log. An empty name means none.

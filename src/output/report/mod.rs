@@ -18,7 +18,6 @@ mod reports;
 mod run_log;
 mod run_origin;
 mod summary;
-mod trace2;
 mod unportable;
 
 pub use answers::{ArchiveDifference, ArchiveResult, PathAnswer, difference};
@@ -34,7 +33,6 @@ pub use reports::Reports;
 pub use run_log::RunLog;
 pub use run_origin::{RunOrigin, open_log};
 pub use summary::{Blobs, ChangeCounts, Counts, Directories, Seconds, SentRange, Summary};
-pub use trace2::Trace2;
 pub use unportable::Unportable;
 
 /// The archived tree.

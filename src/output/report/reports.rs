@@ -88,8 +88,7 @@ impl Reports {
             None => Ok(()),
         };
         if let Some(log) = self.log {
-            let failed = outcome.as_ref().and(reported.as_ref()).err();
-            log.write(summary, failure, failed.map_or(0, Error::exit_status));
+            log.write(summary, failure);
         }
         outcome.and(reported)
     }

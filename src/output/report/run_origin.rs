@@ -27,7 +27,7 @@ pub struct RunOrigin {
 }
 
 /// Writes a time in UTC, with microseconds.
-pub(super) fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&format_args!("{time:.6}"))
 }
 

@@ -1,4 +1,4 @@
-//! The log of runs: a line for each, whoever asks, and events among those of git.
+//! The log of runs: a line for each, whoever asks.
 
 use std::{fs, path::PathBuf};
 
@@ -150,102 +150,5 @@ fn a_log_that_cannot_be_written() {
             .sluice(["HEAD"]);
         assert_eq!(output.messages(), "", "{place}");
         assert_eq!(output.code(), 0, "{place}");
-    }
-}
-
-/// git-sluice's events are like git's, and belong to the session of the git that started it.
-#[test]
-fn events_among_those_of_git() {
-    let logged = Logged::new();
-    let events = logged.log.with_file_name("events");
-    let repo = logged.repo.clone().env("GIT_TRACE2_EVENT", &events);
-    let read = |path: &PathBuf| -> Vec<Value> {
-        let text = fs::read_to_string(path).expect("written");
-        let lines = text
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"));
-        lines.collect()
-    };
-    let names = |events: &[Value], sid: &str| -> Vec<String> {
-        let own = events.iter().filter(|event| event["sid"] == sid);
-        own.map(|event| event["event"].as_str().expect("text").to_owned())
-            .collect()
-    };
-    let failed = repo.shell("git sluice archive nothing");
-    assert_eq!(failed.code(), 128, "{failed}");
-    let all = read(&events);
-    let is_ours = |event: &&Value| event["event"] == "data_json" && event["category"] == "sluice";
-    let data = all.iter().find(is_ours).expect("a summary");
-    Schema::read("summary").accept(&data["value"]);
-    let sid = data["sid"].as_str().expect("text");
-    let parent = all[0]["sid"].as_str().expect("text");
-    assert!(sid.starts_with(&format!("{parent}/")), "{sid}");
-    let expected = [
-        "version",
-        "start",
-        "cmd_name",
-        "data_json",
-        "exit",
-        "atexit",
-    ];
-    assert_eq!(names(&all, sid), expected);
-    let ours = || all.iter().filter(|event| event["sid"] == sid);
-    let start = ours().nth(1).expect("as above");
-    assert_eq!(
-        start["argv"],
-        serde_json::json!(["git-sluice", "archive", "nothing"])
-    );
-    assert_eq!(ours().next_back().expect("as above")["code"], 128);
-    // Each event has the fields that git's have.
-    for event in ours() {
-        let fields = ["event", "sid", "thread", "time", "file", "line"];
-        let missing = fields.iter().find(|field| event[**field].is_null());
-        assert_eq!(missing, None, "{event}");
-    }
-    let kinds = |name: &str| {
-        let keys = |event: &Value| {
-            event
-                .as_object()
-                .expect("an event")
-                .keys()
-                .cloned()
-                .collect::<Vec<_>>()
-        };
-        let (ours, theirs) = (
-            ours().find(|it| it["event"] == name),
-            all.iter().find(|it| it["event"] == name),
-        );
-        (ours.map(keys), theirs.map(keys))
-    };
-    for name in ["version", "start", "exit", "atexit"] {
-        let (ours, theirs) = kinds(name);
-        assert_eq!(ours, theirs, "{name}");
-    }
-    // The other places that git knows.
-    let directory = logged.log.with_file_name("directory");
-    fs::create_dir(&directory).expect("our own");
-    let _ = repo
-        .clone()
-        .env("GIT_TRACE2_EVENT", &directory)
-        .sluice(["HEAD"])
-        .success();
-    assert_eq!(fs::read_dir(&directory).expect("our own").count(), 1);
-    for (target, is_told) in [
-        ("1", true),
-        ("true", true),
-        ("2", true),
-        ("0", false),
-        ("", false),
-        ("relative", false),
-    ] {
-        let output = repo
-            .clone()
-            .env("GIT_TRACE2_EVENT", target)
-            .sluice(["HEAD"]);
-        assert_eq!(
-            output.messages().contains("data_json"),
-            is_told,
-            "{target}: {output}"
-        );
     }
 }
