@@ -3,10 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use git_sluice::filter::{
-    access::AccessRules,
-    ignore::{Ignore, Strictness},
-};
+use git_sluice::filter::{access::AccessRules, ignore::Ignore};
 
 const PATHS: usize = 40_000;
 const PATTERNS: usize = 1_000;
@@ -79,7 +76,7 @@ fn patterns(prefix: &str) -> String {
 fn filter(criterion: &mut Criterion) {
     let paths = paths();
     let mut ignore = Ignore::new();
-    let added = ignore.add("bench", patterns("").as_bytes(), Strictness::Error);
+    let added = ignore.add("bench", patterns("").as_bytes());
     added.expect("all lines are patterns");
     let rules = format!("/**\n{}", patterns("-/"));
     let access = AccessRules::parse(rules.as_bytes()).expect("all lines are rules");

@@ -46,10 +46,6 @@ pub struct Filters {
     #[arg(long, value_name = "grammar", value_enum)]
     pub exclude_grammar: Option<ExcludeGrammar>,
 
-    /// Choose what happens to a line that is not a glob, in the grammar of Sourcegraph
-    #[arg(long, value_name = "action", value_enum, default_value = "error")]
-    pub bad_pattern: BadPattern,
-
     /// Limit the size of files, such as 2m
     #[arg(long, value_name = "size", value_parser = size)]
     pub max_size: Option<u64>,
@@ -123,7 +119,6 @@ impl Filters {
             exclude_from: both(profile.exclude_from, self.exclude_from),
             exclude_from_tree: both(profile.exclude_from_tree, self.exclude_from_tree),
             exclude_grammar: self.exclude_grammar.or(profile.exclude_grammar),
-            bad_pattern: self.bad_pattern,
             max_size: self.max_size.or(profile.max_size),
             size_exempt: both(profile.size_exempt, self.size_exempt),
             large: self.large.or(profile.large),
@@ -180,7 +175,6 @@ impl Filters {
             exclude,
             exclude_from_tree,
             exclude_grammar,
-            bad_pattern,
             max_size,
             size_exempt,
             large,
@@ -191,7 +185,7 @@ impl Filters {
             lfs,
             missing,
         } = self;
-        let rules = (exclude, exclude_from_tree, exclude_grammar, bad_pattern);
+        let rules = (exclude, exclude_from_tree, exclude_grammar);
         let sizes = (max_size, size_exempt, large);
         let kinds = (binary, binary_within, symlinks, submodules, lfs, missing);
         format!("{no_attributes} {rules:?} {sizes:?} {kinds:?}")
@@ -224,16 +218,6 @@ pub enum ExcludeGrammar {
     Gitignore,
     /// Globs for whole paths, as in .sourcegraph/ignore
     Sourcegraph,
-}
-
-/// `--bad-pattern`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum BadPattern {
-    /// Stop before the first byte
-    #[default]
-    Error,
-    /// Warn, and continue without the line
-    Warn,
 }
 
 /// `--large`

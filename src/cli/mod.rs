@@ -42,8 +42,8 @@ pub use delta::{Deletions, Delta};
 pub use error::CliError;
 pub use extra::{Extra, ExtraContent, Untracked};
 pub use filters::{
-    BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Profile,
-    SubmoduleMapping, Submodules, Symlinks, word,
+    ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Profile, SubmoduleMapping,
+    Submodules, Symlinks, word,
 };
 pub use help::help;
 pub use manual::manual;

@@ -20,19 +20,16 @@ use super::{
 use crate::{
     base::{
         buffer::Buffer,
-        error::{ByteMessage, Error, Result, format_bytes, printable_path, strerror},
+        error::{ByteMessage, Error, Result, format_bytes, strerror},
         io::print_line,
         working_directory::{NamedFile, WorkingDirectory},
     },
-    cli::{
-        BadPattern, ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks,
-        word,
-    },
+    cli::{ExcludeGrammar, Filters, Large, Lfs, OnBinary, OnMissing, Submodules, Symlinks, word},
     filter::{
         Binary, Fallback, Filter, Limit, PlaceholderContent, Policy, TreeRules, WITHIN_ALL,
         access::AccessRules,
         exclude::{self, Exclude},
-        ignore::{Ignore, Strictness},
+        ignore::Ignore,
         large::LargeFiles,
         rule::Rule,
     },
@@ -324,10 +321,6 @@ impl<'a> FilterRules<'a> {
         let mut sources = Sources {
             rules: Vec::new(),
             ignore: Ignore::new(),
-            strictness: match self.given.bad_pattern {
-                BadPattern::Error => Strictness::Error,
-                BadPattern::Warn => Strictness::Warn,
-            },
             explains: self.purpose.explains_rules(),
             diagnostics,
         };
@@ -532,7 +525,6 @@ fn unusable_access(name: &OsStr) -> Error {
 struct Sources<'a> {
     rules: Vec<Rule>,
     ignore: Ignore,
-    strictness: Strictness,
     /// Whether hints about rules are printed.
     explains: bool,
     diagnostics: &'a mut dyn Write,
@@ -541,23 +533,17 @@ struct Sources<'a> {
 impl Sources<'_> {
     /// Adds rules that the reader must not see: no message quotes them.
     fn add_secret(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
-        let added = self.ignore.add(origin, text, self.strictness);
-        added
-            .map(drop)
-            .map_err(|_| Error::fatal(format_bytes("cannot use exclude rules of '{}'", &[origin])))
+        let added = self.ignore.add(origin, text);
+        added.map_err(|_| Error::fatal(format_bytes("cannot use exclude rules of '{}'", &[origin])))
     }
 
     fn add(&mut self, origin: &BStr, text: &[u8]) -> Result<()> {
         let hints = self.ignore.hints().len();
-        let bad = self.ignore.add(origin, text, self.strictness);
-        let bad = bad.map_err(|line| {
+        let added = self.ignore.add(origin, text);
+        added.map_err(|line| {
             let failed = format_bytes("cannot use exclude rules of '{}'", &[origin]);
             Error::fatal(failed).caused_by(ByteMessage(line.words()))
         })?;
-        for line in bad {
-            let warning = format_bytes("{}: {}", &[&printable_path(origin), &line.words()]);
-            print_line(self.diagnostics, "warning: ", &warning);
-        }
         for hint in &self.ignore.hints()[hints..] {
             if hint.diverges {
                 print_line(self.diagnostics, "warning: ", &hint.words());

@@ -22,17 +22,7 @@ pub use hint::Hint;
 /// A line of this many bytes is an error, even a comment.
 const TOO_LONG: usize = 64 * 1024;
 
-/// The effect of an invalid line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strictness {
-    /// The whole source is rejected.
-    #[default]
-    Error,
-    /// The line is skipped.
-    Warn,
-}
-
-/// An invalid line.
+/// An invalid line, for which the whole source is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
     /// The line number, from 1.
@@ -91,34 +81,24 @@ impl Ignore {
     }
 
     /// Add the rules of one source: a file of the tree, a file outside the tree, an option. Explanations
-    /// call the source `origin`. With [`Strictness::Error`] the first bad line is returned and nothing is
-    /// added. With [`Strictness::Warn`] all bad lines are returned, and the other lines are added.
-    pub fn add(
-        &mut self,
-        origin: impl AsRef<[u8]>,
-        text: &[u8],
-        strictness: Strictness,
-    ) -> Result<Vec<BadLine>, BadLine> {
+    /// call the source `origin`. If a line is bad, nothing is added.
+    pub fn add(&mut self, origin: impl AsRef<[u8]>, text: &[u8]) -> Result<(), BadLine> {
         let origin = Arc::new(BString::from(origin.as_ref()));
-        let (mut rules, mut hints, mut bad) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rules, mut hints) = (Vec::new(), Vec::new());
         for (number, line) in (1..).zip(text.split_str("\n")) {
-            match read(number, line) {
-                Ok(None) => {}
-                Ok(Some((pattern, tokens))) => {
-                    hints.extend(hint::hints(&origin, number, pattern, &tokens));
-                    let rule = Rule {
-                        origin: Arc::clone(&origin),
-                        line: Some(number),
-                        pattern: pattern.into(),
-                    };
-                    rules.push((rule, Glob::of(tokens)));
-                }
-                Err(error) if strictness == Strictness::Error => return Err(error),
-                Err(error) => bad.push(error),
-            }
+            let Some((pattern, tokens)) = read(number, line)? else {
+                continue;
+            };
+            hints.extend(hint::hints(&origin, number, pattern, &tokens));
+            let rule = Rule {
+                origin: Arc::clone(&origin),
+                line: Some(number),
+                pattern: pattern.into(),
+            };
+            rules.push((rule, Glob::of(tokens)));
         }
         if rules.is_empty() {
-            return Ok(bad);
+            return Ok(());
         }
         self.rules.append(&mut rules);
         self.hints.append(&mut hints);
@@ -126,7 +106,7 @@ impl Ignore {
         let globs = || self.rules.iter().map(|(_, glob)| (glob.clone(), 0));
         self.all = Index::new(globs());
         self.open = Index::new(globs().filter(|(glob, _)| glob.is_open()));
-        Ok(bad)
+        Ok(())
     }
 
     /// Hints about the rules.
@@ -210,21 +190,19 @@ fn completed(pattern: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ignore, IgnoreFault, Strictness, TOO_LONG};
+    use super::{Ignore, IgnoreFault, TOO_LONG};
     use crate::filter::glob::GlobError;
 
     fn ignore(text: &[u8]) -> Ignore {
         let mut ignore = Ignore::new();
-        ignore
-            .add("test", text, Strictness::Error)
-            .expect("good lines");
+        ignore.add("test", text).expect("good lines");
         ignore
     }
 
     #[test]
-    fn a_bad_line_makes_a_source_void_or_is_passed_over() {
+    fn a_bad_line_makes_a_source_void() {
         let bad = |pattern: &[u8]| {
-            let error = Ignore::new().add("test", pattern, Strictness::Error);
+            let error = Ignore::new().add("test", pattern);
             error.expect_err("a bad line")
         };
         for pattern in [
@@ -242,17 +220,9 @@ mod tests {
         assert_eq!(bad(b"*\xff*").reason, IgnoreFault::Glob(GlobError::NotUtf8));
         let mut rules = ignore(b"before");
         let text = b"good\n# a comment with [\n[\nother";
-        let error = rules
-            .add("test", text, Strictness::Error)
-            .expect_err("a bad line");
+        let error = rules.add("test", text).expect_err("a bad line");
         assert_eq!(error.words(), "line 3: '[': missing ']'");
-        assert!(rules.ignores(b"before") && !rules.ignores(b"good"));
-        assert_eq!(rules.add("test", text, Strictness::Warn), Ok(vec![error]));
-        assert!(
-            ["before", "good", "other"]
-                .iter()
-                .all(|path| rules.ignores(path.as_bytes()))
-        );
+        assert!(rules.ignores(b"before") && !rules.ignores(b"good") && !rules.ignores(b"other"));
     }
 
     #[test]
@@ -263,7 +233,7 @@ mod tests {
         assert!(ignore(&with_end("\nother")).ignores(b"other"));
         // A carriage return counts as a byte of the line.
         for end in ["#", "#\nother", "\r\nother"] {
-            let error = Ignore::new().add("test", &with_end(end), Strictness::Error);
+            let error = Ignore::new().add("test", &with_end(end));
             assert_eq!(
                 error.map_err(|error| error.reason),
                 Err(IgnoreFault::TooLong)
@@ -313,9 +283,7 @@ mod tests {
     #[test]
     fn a_rule_says_where_it_was_written() {
         let mut rules = ignore(b"# first\n\n *.o \n");
-        rules
-            .add("option", b"/build/", Strictness::Error)
-            .expect("good lines");
+        rules.add("option", b"/build/").expect("good lines");
         let found = |path: &[u8]| {
             let rule = rules.rule(path)?;
             Some(rule.words().to_string())

@@ -66,13 +66,7 @@ const OFFERED: [(&str, &[&str]); 4] = [
     ("prune --t", &["--timeout"]),
     (
         "explain --b",
-        &[
-            "--bad-pattern",
-            "--base",
-            "--base-filters",
-            "--binary",
-            "--binary-within",
-        ],
+        &["--base", "--base-filters", "--binary", "--binary-within"],
     ),
 ];
 

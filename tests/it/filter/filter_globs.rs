@@ -1,11 +1,7 @@
 //! Rules that decide by name, against the plainest matcher there is: what is filed, settled early or
 //! pruned must be what one pattern after the other would say.
 
-use git_sluice::filter::{
-    access::AccessRules,
-    glob::Glob,
-    ignore::{Ignore, Strictness},
-};
+use git_sluice::filter::{access::AccessRules, glob::Glob, ignore::Ignore};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -226,7 +222,7 @@ proptest! {
         let mut ignore = Ignore::new();
         let text = lines.join("\n");
         // What a slash was taken from may be none.
-        prop_assume!(ignore.add("test", text.as_bytes(), Strictness::Error).is_ok());
+        prop_assume!(ignore.add("test", text.as_bytes()).is_ok());
         for path in &paths {
             let expected = lines.iter().any(|line| slow(&meant(line), path) == Some(true));
             prop_assert_eq!(ignore.ignores(path.as_bytes()), expected, "{}", path);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git_sluice::filter::ignore::{Ignore, Strictness};
+use git_sluice::filter::ignore::Ignore;
 use proptest::prelude::*;
 
 use super::{
@@ -183,21 +183,6 @@ fn an_ignore_file_is_named_as_in_the_tree() {
     }
 }
 
-#[test]
-fn a_bad_line_may_be_skipped() {
-    let line = "'[': missing ']'";
-    let repo = with_rules("a\n[\n");
-    let strict = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
-    strict.assert_refused(128, &["line 2", line]);
-    let output = repo.sluice([IGNORE_FILE, GRAMMAR, "--bad-pattern=warn", "HEAD"]);
-    let warning = format!("warning: .sourcegraph/ignore: line 2: {line}\n");
-    assert_eq!(output.messages(), warning);
-    assert_eq!(
-        crate::support::tar_listing::names(&output.success()),
-        [".sourcegraph/", ".sourcegraph/ignore", "b"]
-    );
-}
-
 /// As in zoekt, a NUL is no part of the pattern.
 #[test]
 fn a_nul_ends_a_text() {
@@ -283,7 +268,7 @@ proptest! {
     fn pruning_changes_nothing(paths in paths(), rules in rules()) {
         let mut ignore = Ignore::new();
         let text = rules.join("\n");
-        prop_assume!(ignore.add("rules", text.as_bytes(), Strictness::Error).is_ok());
+        prop_assume!(ignore.add("rules", text.as_bytes()).is_ok());
         let repo = Repo::init();
         let blob = forge::blob(&repo, "content");
         let rules = forge::blob(&repo, text);
