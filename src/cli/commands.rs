@@ -187,6 +187,10 @@ pub struct Archive {
     #[command(flatten)]
     pub described: Described,
 
+    /// Options about a base.
+    #[command(flatten)]
+    pub delta: Delta,
+
     /// Write the archive to this file
     ///
     /// A regular file is written under a temporary name and renamed when the archive is complete.
@@ -240,12 +244,13 @@ impl Archive {
             condition: self.condition.clone(),
             range: self.range.clone(),
             sharing: self.sharing.clone(),
+            delta: self.delta.clone(),
             ..self.described.args(extras)
         }
     }
 }
 
-/// The options of every command about an archive: what it contains, and how it is made.
+/// The options of every command about a full archive: what it contains, and how it is made.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Described {
     /// The files.
@@ -263,10 +268,6 @@ pub struct Described {
     /// Filters.
     #[command(flatten)]
     pub filters: Filters,
-
-    /// Options about a base.
-    #[command(flatten)]
-    pub delta: Delta,
 }
 
 impl Described {
@@ -276,7 +277,6 @@ impl Described {
             content: self.content.with(extras),
             encoding: self.encoding.clone(),
             filters: self.filters.clone(),
-            delta: self.delta.clone(),
             run: self.run.clone(),
             ..Args::default()
         }
@@ -293,6 +293,10 @@ pub struct Ls {
     #[command(flatten)]
     pub described: Described,
 
+    /// Options about a base.
+    #[command(flatten)]
+    pub delta: Delta,
+
     /// Print the manifest of the archive, without positions
     ///
     /// The manifest has one line of JSON for each entry. If the content decides, the line has "undecided":true.
@@ -301,8 +305,6 @@ pub struct Ls {
 }
 
 /// Print the rule that decides about each path
-///
-/// With --base, the answer says whether the path was added, changed, deleted or is unchanged, with the rules on both sides.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice explain [<options>] <tree-ish> <path>...")]
 pub struct Explain {
@@ -327,6 +329,10 @@ pub struct Info {
     #[command(flatten)]
     pub described: Described,
 
+    /// Options about a base.
+    #[command(flatten)]
+    pub delta: Delta,
+
     /// The condition of the request.
     #[command(flatten)]
     pub condition: Condition,
@@ -346,6 +352,10 @@ pub struct Missing {
     /// The archive.
     #[command(flatten)]
     pub described: Described,
+
+    /// Options about a base.
+    #[command(flatten)]
+    pub delta: Delta,
 }
 
 /// Update a directory from an archive or a channel

@@ -1,13 +1,13 @@
 //! The exit statuses. Help, manual and documentation show this table.
 
 use super::commands::CommandName::{
-    self, Apply, Archive, Compare, Explain, Info, Ls, Missing, Prune, Publish, StandIn, Verify,
+    self, Apply, Archive, Compare, Info, Ls, Missing, Prune, Publish, StandIn, Verify,
 };
 
 /// The commands that any command line can be about.
 const EVERY: &[CommandName] = &[];
 /// The commands that take the options of an archive with a base.
-const WITH_BASE: &[CommandName] = &[Archive, Ls, Explain, Info, Missing];
+const WITH_BASE: &[CommandName] = &[Archive, Ls, Info, Missing];
 
 /// The exit statuses, the commands that end with them, and their meanings there.
 const STATUSES: [(u8, &[CommandName], &str); 20] = [

@@ -1,7 +1,7 @@
 //! `archive`: writes the archive of a tree, with its reports.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     io::Write,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::Path,

@@ -49,6 +49,7 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     let args = |info: &Info, extras| Args {
         condition: info.condition.clone(),
         sharing: info.sharing.clone(),
+        delta: info.delta.clone(),
         ..info.described.args(extras)
     };
     let (info, question) = context.question(words, args)?;

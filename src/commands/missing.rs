@@ -8,7 +8,7 @@ use super::{Context, context::Opened};
 use crate::{
     archive::survey,
     base::error::{Error, Result},
-    cli::{self, CliError, RawArgs},
+    cli::{self, Args, CliError, RawArgs},
     filter::access::AccessRules,
     git::{
         objects::wanted::{Missing, MissingObjects, Role},
@@ -19,8 +19,9 @@ use crate::{
 };
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
-    let (_, question) = context.question(words, |missing: &cli::Missing, extras| {
-        missing.described.args(extras)
+    let (_, question) = context.question(words, |missing: &cli::Missing, extras| Args {
+        delta: missing.delta.clone(),
+        ..missing.described.args(extras)
     })?;
     let fetches = FetchAccount::new(false);
     let Opened {

@@ -29,12 +29,6 @@ impl Naming {
         [&self.prefix, &path[self.below.len()..], slash]
     }
 
-    /// The name of whatever is at `path`, without a slash at its end. `None` outside of the archived directory.
-    pub fn find_name(&self, path: &[u8]) -> Option<Vec<u8>> {
-        let path = path.strip_prefix(&self.below[..])?;
-        Some([&self.prefix, path].concat())
-    }
-
     /// The name of the entry for the prefix, in parts: a prefix that ends in a slash is an entry of its own.
     pub fn prefix_directory(&self) -> Option<[&[u8]; 2]> {
         let stem = self.prefix.trim_end_with(|byte| byte == '/');
@@ -80,13 +74,8 @@ mod tests {
         ] {
             let parts = naming.name(path.as_bytes(), Mode::File);
             assert_eq!(parts.concat(), name.as_bytes());
-            assert_eq!(
-                naming.find_name(path.as_bytes()),
-                Some(name.as_bytes().to_vec())
-            );
             assert_eq!(naming.path_in_tree(name.as_bytes()), path.as_bytes());
         }
-        assert_eq!(naming("p-", "d/").find_name(b"e/f"), None);
     }
 
     #[test]

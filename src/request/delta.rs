@@ -28,8 +28,8 @@ pub struct Delta {
     pub target: ObjectId,
     /// How the archive lists the deleted paths.
     pub deletion_format: cli::Deletions,
-    /// The repositories of base and target, with and without changes.
-    pub sides: Arc<[Vec<ArchivedRepository>; 2]>,
+    /// The submodules of the target, with and without changes.
+    pub submodules: Arc<[ArchivedRepository]>,
 }
 
 /// The changes between two trees of one repository.

@@ -129,7 +129,7 @@ impl KeyInputs<'_> {
         } = &mut *self.content;
         let submodules = match (covered, delta.as_deref()) {
             // Whether or not they have changed.
-            (Covered::Filters, Some(delta)) => &delta.sides[1][1..],
+            (Covered::Filters, Some(delta)) => &delta.submodules[..],
             _ => &repositories[1..],
         };
         let archived = Reading::of(&repositories[0]);
@@ -273,8 +273,8 @@ impl ViewBuilder<'_> {
             base,
             target,
             deletion_format,
-            // The base has the rules of the target.
-            sides: _,
+            // Are in the tree of the target.
+            submodules: _,
         } = delta;
         let cli::Delta {
             ignore_mode_changes,

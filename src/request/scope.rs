@@ -73,16 +73,15 @@ impl ViewBuilder<'_> {
             // A pathspec without a match in the target may match in the base.
             old.matched.map_err(|_| error)?;
         }
-        self.delta([old.repositories, new.repositories], diagnostics)
+        self.delta([&old.repositories, &new.repositories], diagnostics)
     }
 
-    /// The changes from the first of `sides` to the second.
+    /// The changes from the side `old` to `new`.
     fn delta(
         &self,
-        sides: [Vec<ArchivedRepository>; 2],
+        [old, new]: [&[ArchivedRepository]; 2],
         diagnostics: &mut dyn Write,
     ) -> Result<Scope> {
-        let [old, new] = sides.each_ref().map(|side| &side[..]);
         let args = &self.args.delta;
         let limit = delta::limit(args, || new.iter().map(ArchivedRepository::count).sum())?;
         let bounds = Bounds {
@@ -105,7 +104,7 @@ impl ViewBuilder<'_> {
                 base,
                 target,
                 deletion_format: args.deletions.unwrap_or(cli::Deletions::Pax),
-                sides: Arc::new(sides),
+                submodules: new[1..].into(),
             })),
         })
     }

@@ -1,7 +1,5 @@
-//! `explain`: prints the rule that decides about a path, and with a base what has become of the path.
+//! `explain`: prints the rule that decides about a path.
 
-mod answer;
-mod comparison;
 mod rules;
 mod search;
 
@@ -11,13 +9,16 @@ use bstr::ByteSlice;
 
 use super::Context;
 use crate::{
-    base::error::{Error, Result, printable_path},
+    base::{
+        buffer::Buffer,
+        error::{Error, Result, format_bytes, printable_path},
+    },
     cli::{CliError, Explain, RawArgs},
     git::pathspec::from_root,
-    request::{ArchivedRepository, Content, Purpose},
+    output::report::PathAnswer,
+    request::{Content, Purpose},
 };
-use answer::Answer;
-use comparison::Comparison;
+use rules::Explanation;
 use search::explanation;
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
@@ -36,13 +37,9 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     }
     let (request, mut destination) = question.request(Purpose::Explain, &mut context)?;
     let paths = paths.iter().map(|path| path.as_bytes());
-    let line = if explain.json {
-        Answer::json
-    } else {
-        Answer::text
-    };
-    let absent = explain_paths(request.content, paths, &mut |path, answer| {
-        let written = destination.write_all(&line(answer, path));
+    let line = if explain.json { json } else { text };
+    let absent = explain_paths(request.content, paths, &mut |path, found| {
+        let written = destination.write_all(&line(path, found));
         written.map_err(|error| Error::write(&error))
     })?;
     let absent = absent.filter(|_| !explain.described.content.ignore_unmatch);
@@ -50,62 +47,44 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
     Ok(destination.complete()?)
 }
 
-/// Passes each of `paths`, given from the current directory, to `write`: from the root, with the verdict on it in `content` and
-/// the rule that decides. A path that the reader may not know does not exist. Returns the first path that does not exist, if
+/// The line about `path` for people.
+fn text(path: &[u8], found: &Explanation) -> Vec<u8> {
+    format_bytes("{}: {}\n", &[&printable_path(path), &found.words]).into()
+}
+
+/// The line about `path` for programs.
+fn json(path: &[u8], found: &Explanation) -> Vec<u8> {
+    let mut line = Buffer::default();
+    let answer = PathAnswer {
+        path,
+        outcome: found.outcome.as_str(),
+        words: &found.words,
+    };
+    answer.write(&mut line);
+    line.to_vec()
+}
+
+/// Passes each of `paths`, given from the current directory, to `write`: from the root, with the rule that decides about it in
+/// `content`. A path that the reader may not know does not exist. Returns the first path that does not exist, if
 /// there is one.
 fn explain_paths<'p>(
     content: Content,
     paths: impl Iterator<Item = &'p [u8]>,
-    write: &mut dyn FnMut(&[u8], &Answer) -> Result<()>,
+    write: &mut dyn FnMut(&[u8], &Explanation) -> Result<()>,
 ) -> Result<Option<&'p [u8]>> {
     let below = content.blob_policy.naming.below.clone();
-    let subject = Subject::new(content);
     let mut absent = None;
     for path in paths {
         let given = path.strip_suffix(b"/").unwrap_or(path);
         let path = from_root(given.as_bstr(), below.as_bstr());
-        let verdict = path
+        let found = path
             .as_ref()
-            .map(|path| subject.verdict(path))
+            .map(|path| explanation(&content.repositories, path))
             .transpose()?;
-        match path.zip(verdict.flatten()) {
-            Some((path, answer)) => write(&path, &answer)?,
+        match path.zip(found.flatten()) {
+            Some((path, found)) => write(&path, &found)?,
             None => absent = absent.or(Some(given)),
         }
     }
     Ok(absent)
-}
-
-/// What is archived.
-enum Subject {
-    Whole(Vec<ArchivedRepository>),
-    Delta(Comparison),
-}
-
-impl Subject {
-    fn new(content: Content) -> Self {
-        let repositories = content.repositories;
-        match content.delta {
-            None => Self::Whole(repositories),
-            Some(delta) => Self::Delta(Comparison {
-                delta,
-                repositories,
-            }),
-        }
-    }
-
-    /// The verdict on `path`. `None` if the path does not exist.
-    fn verdict(&self, path: &[u8]) -> Result<Option<Answer>> {
-        match self {
-            Self::Whole(repositories) => {
-                let found = explanation(repositories, path)?;
-                Ok(found.map(|found| Answer {
-                    outcome: Some(found.outcome),
-                    change: None,
-                    words: found.words,
-                }))
-            }
-            Self::Delta(comparison) => comparison.verdict(path),
-        }
-    }
 }

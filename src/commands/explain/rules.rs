@@ -63,11 +63,6 @@ impl Explanation {
             words: words.into(),
         }
     }
-
-    /// Whether the entry is sent as it is, and no rule decides.
-    pub(super) fn is_plain(&self) -> bool {
-        self.words == SENT
-    }
 }
 
 /// Explains the disposition of an entry when the walk through the tree reaches it.

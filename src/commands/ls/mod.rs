@@ -17,6 +17,7 @@ use crate::{
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let (ls, question) = context.question(words, |ls: &Ls, extras| Args {
         has_manifest: ls.json,
+        delta: ls.delta.clone(),
         ..ls.described.args(extras)
     })?;
     let (request, mut destination) = question.request(Purpose::List, &mut context)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Status, json::ObjectLine};
+use super::json::ObjectLine;
 use crate::base::buffer::Buffer;
 
 /// Count changes that a reader must know of; see `schema/explain.schema.json`, `schema/verify.schema.json` and
@@ -97,10 +97,8 @@ impl ArchiveResult {
 pub struct PathAnswer<'a> {
     /// The path in the archived tree.
     pub path: &'a [u8],
-    /// What the target does with it, unless the target lacks it: `sent`, `directory` or `omitted`.
-    pub outcome: Option<&'a str>,
-    /// The change since the base, if the archive has it.
-    pub status: Option<Status>,
+    /// What the archive does with it: `sent`, `directory` or `omitted`.
+    pub outcome: &'a str,
     /// The line of the answer for people.
     pub words: &'a [u8],
 }
@@ -109,12 +107,7 @@ impl PathAnswer<'_> {
     /// Appends the line.
     pub fn write(&self, out: &mut Buffer) {
         let mut line = begin("explain", EXPLAIN, self.path, out);
-        if let Some(outcome) = self.outcome {
-            line.word("outcome", outcome);
-        }
-        if let Some(status) = self.status {
-            line.word("status", status.as_str());
-        }
+        line.word("outcome", self.outcome);
         let words = String::from_utf8_lossy(self.words);
         line.text("words", words.as_bytes());
         line.end();

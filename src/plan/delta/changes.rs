@@ -217,24 +217,6 @@ impl Changes {
         Ok(ControlFlow::Continue(entry))
     }
 
-    /// The change of the new entry that is called `name` in the archive, not counting a slash at its end. A
-    /// directory above a change is modified. `None` if there is no such entry. Call on changes of which none was taken.
-    pub fn status_of(mut self, name: &[u8], reader: &mut Reader) -> Result<Option<Status>> {
-        let is_it = |other: &[u8]| other.strip_suffix(b"/").unwrap_or(other) == name;
-        loop {
-            match self.step(reader)? {
-                ControlFlow::Break(()) => return Ok(None),
-                ControlFlow::Continue(Some(NewEntry::Leaf(leaf))) if is_it(&leaf.name) => {
-                    return Ok(Some(leaf.change.status));
-                }
-                ControlFlow::Continue(Some(NewEntry::Directory(_, name))) if is_it(&name) => {
-                    return Ok(Some(Status::Modified));
-                }
-                ControlFlow::Continue(_) => {}
-            }
-        }
-    }
-
     /// The view of the new tree.
     pub(super) fn view(&mut self) -> &mut View {
         self.diff.view()

@@ -65,7 +65,7 @@ const OFFERED: [(&str, &[&str]); 4] = [
     ("--large=", &["keep", "omit", "empty", "placeholder"]),
     ("prune --t", &["--timeout"]),
     (
-        "explain --b",
+        "info --b",
         &["--base", "--base-filters", "--binary", "--binary-within"],
     ),
 ];

@@ -3,6 +3,8 @@
 use super::COMMANDS;
 use crate::support::Repo;
 
+/// The commands about a delta.
+const WITH_BASE: [&str; 4] = ["archive", "ls", "info", "missing"];
 /// The commands about an archive.
 const DESCRIBED: [&str; 5] = ["archive", "ls", "explain", "info", "missing"];
 /// The same, and what is compared or published.
@@ -47,9 +49,9 @@ const OPTIONS: [(&str, &[&str]); 47] = [
     ("--if-none-match=x", &["archive", "info"]),
     ("--cache=d", &["archive", "info"]),
     ("--cache-size=1g", &["archive", "info"]),
-    ("--base=HEAD", &DESCRIBED),
-    ("--deletions=none", &DESCRIBED),
-    ("--max-changed-paths=1", &DESCRIBED),
+    ("--base=HEAD", &WITH_BASE),
+    ("--deletions=none", &WITH_BASE),
+    ("--max-changed-paths=1", &WITH_BASE),
     ("--format=tar", &DESCRIBED),
     ("--gzip-compat=git", &DESCRIBED),
     ("--prefix=x/", &FILTERED),

@@ -442,41 +442,6 @@ fn an_ignore_file_that_is_nowhere() {
     assert_eq!((output.messages().as_ref(), output.code()), (warning, 0));
 }
 
-#[test]
-fn what_changed_in_submodules_explains_itself() {
-    let superproject = &project().superproject;
-    let lib = superproject.clone().at("libs/lib");
-    lib.git(["rm", "-q", "lines.crlf"]);
-    lib.write("a.c", "other\n");
-    lib.write("new", "new\n");
-    commit(&lib);
-    commit(superproject);
-    let options = ["explain", RECURSE, "--base=HEAD~", "HEAD"];
-    let paths = [
-        "z.txt",
-        "libs/lib",
-        "libs/lib/a.c",
-        "libs/lib/a.secret",
-        "libs/lib/lines.crlf",
-        "libs/lib/new",
-        "libs/lib/version",
-        "libs/lib/sub/deep",
-        "libs/lib/sub/deep/top.txt",
-    ];
-    let told = superproject.sluice([&options[..], &paths].concat());
-    let expected = "\
-        z.txt: unchanged: not sent\n\
-        libs/lib: changed: sent\n\
-        libs/lib/a.c: changed: sent\n\
-        libs/lib/a.secret: omitted: by the attribute export-ignore (libs/lib/.gitattributes:1)\n\
-        libs/lib/lines.crlf: deleted: the target does not have it\n\
-        libs/lib/new: added: sent\n\
-        libs/lib/version: changed: sent\n\
-        libs/lib/sub/deep: unchanged: not sent\n\
-        libs/lib/sub/deep/top.txt: unchanged: not sent\n";
-    assert_eq!(text(&told.success()), expected);
-}
-
 /// What a reader may not know is neither sent nor opened.
 #[test]
 fn access_rules_hide_submodules() {
