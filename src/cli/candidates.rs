@@ -1,8 +1,8 @@
 //! What a shell can offer for a word: the candidates for values of options and for operands, as the definitions have them.
 
-use clap::{Arg, ArgAction, Command, ValueEnum};
+use clap::{Arg, ArgAction, Command, ValueEnum, builder::PossibleValue};
 
-use super::{commands::CommandName, topics::TOPICS};
+use super::{commands::CommandName, filters::Profile, topics::TOPICS};
 
 /// The words that a shell offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,20 +26,19 @@ impl Candidates {
     pub(super) fn of(argument: &Arg) -> Self {
         let values = argument.get_possible_values();
         if !values.is_empty() {
-            let help = |value: &clap::builder::PossibleValue| {
-                let help = value.get_help().map(ToString::to_string);
-                (value.get_name().to_owned(), help.unwrap_or_default())
-            };
-            return Self::Words(values.iter().map(help).collect());
+            return Self::Words(values.iter().map(described).collect());
         }
         match name(argument).as_str() {
             "tree-ish" | "commit" => Self::Revisions,
             "fmt" => Self::Formats,
             "dir" | "directory" | "repo" | "repository" => Self::Directories,
             "archive" | "bucket" | "bucket/channel" | "file" | "file|fd:n" | "path" => Self::Files,
-            "command|topic" => {
+            "command|topic|profile" => {
                 let topics = TOPICS.map(|(topic, heading)| (topic.to_owned(), heading.to_owned()));
-                Self::Words(commands().chain(topics).collect())
+                let profiles = Profile::value_variants().iter();
+                let profiles = profiles.filter_map(Profile::to_possible_value);
+                let words = commands().chain(topics);
+                Self::Words(words.chain(profiles.map(|it| described(&it))).collect())
             }
             _ => Self::Nothing,
         }
@@ -52,6 +51,12 @@ impl Candidates {
             _ => Vec::new(),
         }
     }
+}
+
+/// The name of `value`, and its meaning.
+fn described(value: &PossibleValue) -> (String, String) {
+    let help = value.get_help().map(ToString::to_string);
+    (value.get_name().to_owned(), help.unwrap_or_default())
 }
 
 /// The name of the value of `argument`.

@@ -14,7 +14,7 @@ use super::{
     content::{ContentOptions, Encoding, LevelOption},
     delta::Delta,
     extra::Extra,
-    filters::{Filters, Profile},
+    filters::Filters,
     likeness::most_like,
     names::{BEYOND, BYTES, OF_GIT},
     reports::ReportOptions,
@@ -56,8 +56,6 @@ pub enum CommandName {
     Completions,
     /// `manual`
     Manual,
-    /// `profile`
-    Profile,
     /// `help`
     Help,
 }
@@ -132,7 +130,6 @@ impl CommandName {
             Self::StandIn => ("stand-in", StandIn::command),
             Self::Completions => ("completions", Completions::command),
             Self::Manual => ("manual", Manual::command),
-            Self::Profile => ("profile", ProfileName::command),
             Self::Help => ("help", Help::command),
         }
     }
@@ -743,25 +740,14 @@ pub struct Manual {
     pub command: Option<CommandName>,
 }
 
-/// Print the options of a profile
-///
-/// A profile is a name for filters that fit one reader, such as an indexer. Options that follow --profile override them.
-#[derive(Parser, Clone, Debug)]
-#[command(override_usage = "git sluice profile <name>")]
-pub struct ProfileName {
-    /// The profile
-    #[arg(value_name = "name", required = true, value_enum)]
-    pub name: Profile,
-}
-
-/// Explain a command, a group of options or an option
+/// Explain a command, a group of options, an option or a profile
 ///
 /// Without a word, prints the short help of the program. The topics are paths, filters, changes, bytes, reports, http and cache.
-/// An option is written without its dashes.
+/// An option is written without its dashes. The name of a profile prints the options that the profile stands for.
 #[derive(Parser, Clone, Debug)]
-#[command(override_usage = "git sluice help [<command> | <topic> | <option>]")]
+#[command(override_usage = "git sluice help [<command> | <topic> | <option> | <profile>]")]
 pub struct Help {
-    /// A command, a topic or an option
-    #[arg(value_name = "command|topic")]
+    /// A command, a topic, an option or a profile
+    #[arg(value_name = "word")]
     pub word: Option<String>,
 }

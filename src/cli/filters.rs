@@ -20,7 +20,7 @@ pub(super) const HEADING: &str = "Filters";
 pub struct Filters {
     /// Use the filters for one program
     ///
-    /// 'git sluice profile zoekt' prints the options of that profile. Other options override them.
+    /// 'git sluice help zoekt' prints the options of that profile. Other options override them.
     #[arg(long, value_name = "name", value_enum)]
     pub profile: Option<Profile>,
 
@@ -208,6 +208,13 @@ pub enum Profile {
     Zoekt,
     /// The files that Sourcegraph's searcher searches
     Searcher,
+}
+
+impl Profile {
+    /// The profile of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::from_str(name, false).ok()
+    }
 }
 
 /// `--exclude-grammar`

@@ -53,7 +53,7 @@ pub fn help(word: Option<&str>) -> Result<String> {
             let refused = format_bytes("no help about '{}'", &[word.as_bytes()]);
             let topics = TOPICS.map(|(topic, _)| topic).join(", ");
             Err(Error::usage(refused).hinted(format!(
-                "the topics are {topics}, each command and each option"
+                "the topics are {topics}, each command, option and profile"
             )))
         }
     }

@@ -1,9 +1,17 @@
-//! `help`: explains a command or a group of options.
+//! `help`: explains a command, a group of options or a profile.
 
 use super::Context;
-use crate::cli::{self, CliError, RawArgs};
+use crate::{
+    cli::{self, CliError, Profile, RawArgs},
+    request::profile_options,
+};
 
 pub(super) fn run(words: RawArgs<'_>, context: &Context<'_>) -> Result<(), CliError> {
     let options: cli::Help = words.options()?;
-    Ok(context.write_text(&cli::help(options.word.as_deref())?)?)
+    let word = options.word.as_deref();
+    let text = match word.and_then(Profile::of) {
+        Some(profile) => profile_options(profile),
+        None => cli::help(word)?,
+    };
+    Ok(context.write_text(&text)?)
 }

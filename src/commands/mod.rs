@@ -19,7 +19,6 @@ mod info;
 mod ls;
 mod manual;
 mod missing;
-mod profile;
 mod prune;
 mod publish;
 mod runtime;
@@ -49,7 +48,6 @@ pub fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
         CommandName::Prune => prune::run(words, context),
         CommandName::Completions => completions::run(words, &context),
         CommandName::Manual => manual::run(words, &context),
-        CommandName::Profile => profile::run(words, &context),
         CommandName::Help => help::run(words, &context),
         command @ (CommandName::Batch | CommandName::UploadArchive | CommandName::StandIn) => {
             let refused = format!("'{}' cannot be a request", command.as_str());

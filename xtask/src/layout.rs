@@ -15,7 +15,7 @@ use crate::{binary, process};
 pub(crate) const PROGRAM: &str = "bin/git-sluice";
 
 /// What the program writes about itself: the words that ask for it, and the place where it is looked for.
-const GENERATED: [(&[&str], &str); 20] = [
+const GENERATED: [(&[&str], &str); 19] = [
     (&["manual"], "share/man/man1/git-sluice.1"),
     (&["manual", "ls"], "share/man/man1/git-sluice-ls.1"),
     (
@@ -52,10 +52,6 @@ const GENERATED: [(&[&str], &str); 20] = [
         "share/man/man1/git-sluice-completions.1",
     ),
     (&["manual", "manual"], "share/man/man1/git-sluice-manual.1"),
-    (
-        &["manual", "profile"],
-        "share/man/man1/git-sluice-profile.1",
-    ),
     (&["manual", "help"], "share/man/man1/git-sluice-help.1"),
     (
         &["completions", "bash"],

@@ -43,7 +43,7 @@ const TYPED: [(&str, &str); 16] = [
     ("ls mai^I", "ls main "),
     ("ls --js^I", "ls --json "),
     ("prune --old^I", "prune --older-than="),
-    ("profile z^I", "profile zoekt "),
+    ("help z^I", "help zoekt "),
     ("help fil^I", "help filters "),
     ("manual publi^I", "manual publish "),
     ("completions f^I", "completions fish "),
@@ -61,7 +61,7 @@ const HOPELESS: [&str; 6] = [
 
 /// All candidates for what somebody types.
 const OFFERED: [(&str, &[&str]); 4] = [
-    ("profile ", &["git", "searcher", "zoekt"]),
+    ("help z", &["zoekt"]),
     ("--large=", &["keep", "omit", "empty", "placeholder"]),
     ("prune --t", &["--timeout"]),
     (

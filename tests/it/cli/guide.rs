@@ -152,7 +152,7 @@ fn completions_of_bash() {
         ("git-sluice publi", "publish"),
         ("git-sluice prune --old", "--older-than="),
         ("git-sluice completions z", "zsh"),
-        ("git-sluice profile z", "zoekt"),
+        ("git-sluice help z", "zoekt"),
         ("git-sluice -o ma", ""),
     ] {
         assert_eq!(ask(":", words, ours), candidates, "{words}");

@@ -442,7 +442,7 @@ fn options_that_do_nothing_here() {
     ] {
         assert_complaint(&Repo::from("basic"), args, 129, line);
     }
-    for args in ["manual HEAD", "completions bash zsh", "profile zoekt HEAD"] {
+    for args in ["manual HEAD", "completions bash zsh", "help zoekt HEAD"] {
         let output = Repo::from("basic").sluice(args.split_whitespace());
         output.assert_refused(129, &["error: "]);
     }

@@ -67,7 +67,7 @@ fn a_command_alone_that_is_a_branch_too() {
         &["manual", "--"],
         &["manual", "ls"],
         &["help", "cache"],
-        &["profile", "git"],
+        &["help", "git"],
         &["ls", "-h"],
     ] {
         let mut command = repo.command(binary());

@@ -22,7 +22,7 @@ mod zoekt_index;
 use crate::support::Repo;
 
 /// All commands.
-pub(crate) const COMMANDS: [&str; 17] = [
+pub(crate) const COMMANDS: [&str; 16] = [
     "archive",
     "ls",
     "explain",
@@ -38,7 +38,6 @@ pub(crate) const COMMANDS: [&str; 17] = [
     "stand-in",
     "completions",
     "manual",
-    "profile",
     "help",
 ];
 

@@ -139,7 +139,7 @@ fn texts_need_nothing() {
         &["completions", "bash"],
         &["completions", "zsh"],
         &["completions", "fish"],
-        &["profile", "zoekt"],
+        &["help", "zoekt"],
         &["help", "ls"],
         &["batch", "--help"],
     ] {

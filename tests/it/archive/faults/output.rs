@@ -122,7 +122,7 @@ fn answers_that_nobody_reads() {
     let repo = Repo::from("basic");
     assert_both_die_unread(&repo, &["--list"], stdout);
     assert_both_die_unread(&repo, &["-h"], stdout);
-    let profile = ["profile", "zoekt"];
+    let profile = ["help", "zoekt"];
     for options in [&["--help"][..], &["--version"], &profile] {
         let (reader, writer) = std::io::pipe().expect("pipes can be made");
         drop(reader);

@@ -176,7 +176,7 @@ fn answers_are_those_of_a_process_each() {
         &["--access-rules=allowed", "HEAD"],
         &["apply", "none", "rules"],
         &["--profile=zoekt", "HEAD"],
-        &["profile", "zoekt"],
+        &["help", "zoekt"],
         &["--exclude=**", "--fail-if-empty", "HEAD"],
         &["--manifest=fd:99", "HEAD"],
     ];

@@ -9,7 +9,7 @@ use crate::support::tar_listing;
 
 #[track_caller]
 fn printed(name: &str) -> String {
-    let said = Repo::scratch().sluice(["profile", name]).success();
+    let said = Repo::scratch().sluice(["help", name]).success();
     String::from_utf8(said).expect("it is text")
 }
 
@@ -38,7 +38,7 @@ fn options_beside_a_profile_override_it() {
     let [given, by_hand, profile] = [given, by_hand, "--profile=zoekt HEAD"]
         .map(|words| repo.sluice(words.split(' ')).success());
     assert!(given == by_hand && given != profile);
-    let output = repo.sluice(["profile", "zoekt", "--max-size=4k"]);
+    let output = repo.sluice(["help", "zoekt", "--max-size=4k"]);
     output.assert_refused(129, &["error: unknown option `max-size=4k'"]);
     let zoekt = names(&repo, &["--profile=zoekt", "--binary=keep"]);
     assert!(!zoekt.contains(&"module/".into()));
