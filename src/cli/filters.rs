@@ -42,10 +42,6 @@ pub struct Filters {
     #[arg(long, value_name = "path")]
     pub exclude_from_tree: Vec<OsString>,
 
-    /// Choose how files of the tree spell patterns (the profile decides, otherwise as in .gitignore)
-    #[arg(long, value_name = "grammar", value_enum)]
-    pub exclude_grammar: Option<ExcludeGrammar>,
-
     /// Limit the size of files, such as 2m
     #[arg(long, value_name = "size", value_parser = size)]
     pub max_size: Option<u64>,
@@ -105,6 +101,10 @@ pub struct Filters {
     /// Add pax records with size, reason and blob id
     #[arg(long, conflicts_with = "stable")]
     pub pax_notes: bool,
+
+    /// How files of the tree spell patterns. Only a profile sets it.
+    #[arg(skip)]
+    pub exclude_grammar: ExcludeGrammar,
 }
 
 /// A filter is one field here, with its name, its value and its place in each of these functions.
@@ -118,7 +118,6 @@ impl Filters {
             exclude: both(profile.exclude, self.exclude),
             exclude_from: both(profile.exclude_from, self.exclude_from),
             exclude_from_tree: both(profile.exclude_from_tree, self.exclude_from_tree),
-            exclude_grammar: self.exclude_grammar.or(profile.exclude_grammar),
             max_size: self.max_size.or(profile.max_size),
             size_exempt: both(profile.size_exempt, self.size_exempt),
             large: self.large.or(profile.large),
@@ -131,6 +130,7 @@ impl Filters {
             missing: self.missing.or(profile.missing),
             access_rules: self.access_rules,
             pax_notes: self.pax_notes,
+            exclude_grammar: profile.exclude_grammar,
         }
     }
 
@@ -146,7 +146,6 @@ impl Filters {
         [
             no_attributes.unwrap_or_default().to_owned(),
             files.collect(),
-            named("exclude-grammar", self.exclude_grammar.map(word)),
             named("max-size", number(self.max_size)),
             named("large", self.large.map(word)),
             named("binary", self.binary.map(word)),
@@ -217,8 +216,8 @@ impl Profile {
     }
 }
 
-/// `--exclude-grammar`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+/// The grammar of exclude rules in files of the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExcludeGrammar {
     /// Patterns of gitignore(5)
     #[default]

@@ -324,7 +324,7 @@ impl<'a> FilterRules<'a> {
             explains: self.purpose.explains_rules(),
             diagnostics,
         };
-        let grammar = self.settings.exclude_grammar.unwrap_or_default();
+        let grammar = self.settings.exclude_grammar;
         let mut has_secret_rules = false;
         for path in self.ignore_files() {
             let Some(text) = in_tree(reader, root, path)? else {

@@ -19,7 +19,7 @@ pub(super) fn filters(profile: Profile) -> Filters {
     let reader = Filters {
         no_attributes: true,
         exclude_from_tree: vec![IGNORE_FILE.into()],
-        exclude_grammar: Some(ExcludeGrammar::Sourcegraph),
+        exclude_grammar: ExcludeGrammar::Sourcegraph,
         max_size: Some(FILE_LIMIT),
         submodules: Some(Submodules::Omit),
         missing: Some(OnMissing::Placeholder),
@@ -43,14 +43,20 @@ pub(super) fn filters(profile: Profile) -> Filters {
     }
 }
 
-/// The options that `profile` stands for, one a line. The profile itself if it sets none.
+/// The options that `profile` stands for, one a line, and what no option sets. The profile itself if it sets none.
 pub fn options(profile: Profile) -> String {
-    let options = filters(profile).words();
+    let filters = filters(profile);
+    let options = filters.words();
     if options.is_empty() {
-        format!("--profile={}\n", word(profile))
-    } else {
-        options
+        return format!("--profile={}\n", word(profile));
     }
+    let note = match filters.exclude_grammar {
+        ExcludeGrammar::Gitignore => "",
+        ExcludeGrammar::Sourcegraph => {
+            "Each line of an exclude file in the tree is a glob for the whole path of a file.\n"
+        }
+    };
+    options + note
 }
 
 /// The error about `option` in the words of `template`, with the option for `{}`. If the user did not give the option, the

@@ -275,9 +275,9 @@ fn files_of_rules_may_be_secret() {
     let ignore = super::IGNORE_FILE;
     for args in [
         &[ignore, "-v", "HEAD"][..],
-        &[ignore, super::GRAMMAR, "-v", "HEAD"],
+        &[super::GRAMMAR, "-v", "HEAD"],
         &["ls", ignore, "HEAD"],
-        &["ls", ignore, super::GRAMMAR, "HEAD"],
+        &["ls", super::GRAMMAR, "HEAD"],
         &["explain", ignore, "HEAD", "kept/file"],
         &["explain", ignore, "HEAD", "run.sh"],
         &[ignore, "HEAD", ":(attr:!x)kept"],
@@ -287,7 +287,7 @@ fn files_of_rules_may_be_secret() {
     assert!(!files(&repo, &[UNDER, ignore]).contains(&"kept/file".into()));
     let secrets = change("HUSH[\n");
     let _ = run_silently(&repo, &secrets, &[ignore, "HEAD"]).success();
-    let output = run_silently(&repo, &secrets, &[ignore, super::GRAMMAR, "HEAD"]);
+    let output = run_silently(&repo, &secrets, &[super::GRAMMAR, "HEAD"]);
     output.assert_refused(128, &["cannot use exclude rules of '.sourcegraph/ignore'"]);
 }
 

@@ -215,7 +215,7 @@ fn what_strangers_type() {
     assert!(lacks("--exclude=#hash", "#hash"));
 }
 
-/// The files of a tree have git's grammar, and that of Sourcegraph if asked.
+/// The files of a tree have git's grammar, and that of Sourcegraph if the profile says so.
 #[test]
 fn a_file_of_the_tree_in_either_grammar() {
     let repo = tree(["a.c", "d/a.c"]);
@@ -225,8 +225,6 @@ fn a_file_of_the_tree_in_either_grammar() {
     let option = "--exclude-from-tree=.rules";
     assert_eq!(files(&repo, &[option]), [".rules"]);
     assert_eq!(files(&repo, &[option, GRAMMAR]), [".rules", "d/a.c"]);
-    let other = [option, "--profile=zoekt", "--exclude-grammar=gitignore"];
-    assert_eq!(files(&repo, &other), [".rules"]);
 }
 
 #[test]

@@ -141,9 +141,9 @@ fn a_damaged_ignore_file_is_an_error() {
 fn lines_of_64_kib_are_too_long() {
     let comment = "#".repeat(65_535);
     let repo = with_rules(format!("{comment}\na\n"));
-    let found = files(&repo, &[IGNORE_FILE, GRAMMAR]);
+    let found = files(&repo, &[GRAMMAR]);
     assert_eq!(found, [".sourcegraph/ignore", "b"]);
-    let output = with_rules(format!("a\n{comment}#\n")).sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
+    let output = with_rules(format!("a\n{comment}#\n")).sluice([GRAMMAR, "HEAD"]);
     output.assert_refused(128, &["'.sourcegraph/ignore'", "line 2", "line too long"]);
 }
 
@@ -151,9 +151,8 @@ fn lines_of_64_kib_are_too_long() {
 fn a_bad_line_ends_the_run_before_its_first_byte() {
     let repo = with_rules("good\n[\nother\n");
     let message = "fatal: cannot use exclude rules of '.sourcegraph/ignore'\ncaused by: line 2: '[': missing ']'\n";
-    repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"])
-        .assert_failure(128, message);
-    repo.sluice([IGNORE_FILE, GRAMMAR, "-o", "archive.tar", "HEAD"])
+    repo.sluice([GRAMMAR, "HEAD"]).assert_failure(128, message);
+    repo.sluice([GRAMMAR, "-o", "archive.tar", "HEAD"])
         .assert_failure(128, message);
     assert!(!repo.path().join("archive.tar").exists());
 
@@ -187,7 +186,7 @@ fn an_ignore_file_is_named_as_in_the_tree() {
 #[test]
 fn a_nul_ends_a_text() {
     let repo = with_rules("a\0\n");
-    let output = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
+    let output = repo.sluice([GRAMMAR, "HEAD"]);
     assert_eq!(output.messages(), "");
     assert_eq!(
         crate::support::tar_listing::names(&output.success()),
@@ -199,11 +198,11 @@ fn a_nul_ends_a_text() {
 #[test]
 fn what_is_said_of_good_lines() {
     let repo = with_rules("x/{*.js,y}\n.github/\n");
-    let plain = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]).messages();
+    let plain = repo.sluice([GRAMMAR, "HEAD"]).messages();
     assert!(plain.starts_with("warning: .sourcegraph/ignore:1: 'x/{*.js,y}'"));
     assert_eq!(plain.lines().count(), 1, "{plain}");
     for look in ["ls", "explain"] {
-        let words = [look, IGNORE_FILE, GRAMMAR, "HEAD", "a"];
+        let words = [look, GRAMMAR, "HEAD", "a"];
         let told = repo.sluice(words).messages();
         assert!(told.starts_with(&plain), "{told}");
         let hint = "hint: .sourcegraph/ignore:2: '.github/'";
@@ -217,7 +216,7 @@ fn a_pruned_directory_is_not_read() {
     unpack(&repo);
     remove(&repo, "HEAD:ignored");
     assert_ne!(repo.sluice(["HEAD"]).code(), 0);
-    let (told, output) = summary(&repo, &[IGNORE_FILE, GRAMMAR, "HEAD"]);
+    let (told, output) = summary(&repo, &[GRAMMAR, "HEAD"]);
     let _ = output.success();
     assert_eq!(told["directories"]["pruned"], 2);
     // kept/testdata is the other one. All others are the root and those above what is left.

@@ -28,8 +28,8 @@ use crate::support::tar_listing;
 
 /// Where the fixture keeps its rules, which mean the same in both grammars.
 const IGNORE_FILE: &str = "--exclude-from-tree=.sourcegraph/ignore";
-/// The grammar of that file.
-const GRAMMAR: &str = "--exclude-grammar=sourcegraph";
+/// Has the rules of that file, in the grammar of Sourcegraph.
+const GRAMMAR: &str = "--profile=zoekt";
 /// What they ignore there.
 const IGNORED: [&str; 4] = [
     "ignored/a",

@@ -3,7 +3,7 @@
 
 use git_sluice::filter::ignore::Ignore;
 
-use super::{GRAMMAR, IGNORE_FILE, ignore::with_rules};
+use super::{GRAMMAR, ignore::with_rules};
 use crate::support::Repo;
 use crate::support::tar_listing;
 
@@ -198,7 +198,7 @@ fn the_archive_lacks_what_is_ignored() {
 fn bad_lines_make_all_void() {
     for (text, reason) in BAD {
         let repo = with_rules(text);
-        let output = repo.sluice([IGNORE_FILE, GRAMMAR, "HEAD"]);
+        let output = repo.sluice([GRAMMAR, "HEAD"]);
         // What looks like a comment to whoever read the documentation may be a sound class.
         if reason.is_empty() {
             let _ = output.success();

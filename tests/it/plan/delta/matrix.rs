@@ -163,10 +163,7 @@ fn no_files_at_all() {
     assert_eq!(history.assert_delta([&root, &root], &[]), "");
 }
 
-const IGNORE: [&str; 2] = [
-    "--exclude-from-tree=.ignore",
-    "--exclude-grammar=sourcegraph",
-];
+const IGNORE: [&str; 2] = ["--exclude-from-tree=.ignore", "--profile=zoekt"];
 
 #[test]
 fn ignored_files() {
