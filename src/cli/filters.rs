@@ -62,10 +62,6 @@ pub struct Filters {
     #[arg(long, value_name = "action", value_enum)]
     pub binary: Option<OnBinary>,
 
-    /// Look for the NUL only in this many bytes from the start
-    #[arg(long, value_name = "size", value_parser = size)]
-    pub binary_within: Option<u64>,
-
     /// Choose how symbolic links are sent
     #[arg(long, value_name = "action", value_enum)]
     pub symlinks: Option<Symlinks>,
@@ -105,6 +101,10 @@ pub struct Filters {
     /// How files of the tree spell patterns. Only a profile sets it.
     #[arg(skip)]
     pub exclude_grammar: ExcludeGrammar,
+
+    /// The bytes from the start of a file in which a NUL counts. Only a profile sets it.
+    #[arg(skip)]
+    pub binary_within: Option<usize>,
 }
 
 /// A filter is one field here, with its name, its value and its place in each of these functions.
@@ -122,7 +122,6 @@ impl Filters {
             size_exempt: both(profile.size_exempt, self.size_exempt),
             large: self.large.or(profile.large),
             binary: self.binary.or(profile.binary),
-            binary_within: self.binary_within.or(profile.binary_within),
             symlinks: self.symlinks.or(profile.symlinks),
             submodules: self.submodules.or(profile.submodules),
             submodule_git_dir: self.submodule_git_dir,
@@ -131,6 +130,7 @@ impl Filters {
             access_rules: self.access_rules,
             pax_notes: self.pax_notes,
             exclude_grammar: profile.exclude_grammar,
+            binary_within: profile.binary_within,
         }
     }
 
@@ -141,15 +141,13 @@ impl Filters {
         };
         let files = self.exclude_from_tree.iter();
         let files = files.map(|file| named("exclude-from-tree", Some(file.display().to_string())));
-        let number = |number: Option<u64>| number.map(|number| number.to_string());
         let no_attributes = self.no_attributes.then_some("--no-attributes\n");
         [
             no_attributes.unwrap_or_default().to_owned(),
             files.collect(),
-            named("max-size", number(self.max_size)),
+            named("max-size", self.max_size.map(|size| size.to_string())),
             named("large", self.large.map(word)),
             named("binary", self.binary.map(word)),
-            named("binary-within", number(self.binary_within)),
             named("symlinks", self.symlinks.map(word)),
             named("submodules", self.submodules.map(word)),
             named("lfs", self.lfs.map(word)),

@@ -378,7 +378,6 @@ fn policy(settings: &Filters) -> Policy {
         OnBinary::Empty => Some(Fallback::Replace(PlaceholderContent::Empty)),
         OnBinary::Placeholder => Some(Fallback::Replace(PlaceholderContent::Nuls)),
     };
-    let within = settings.binary_within.map(|bytes| bytes as usize);
     Policy {
         missing: match settings.missing {
             None | Some(OnMissing::Fetch | OnMissing::Error) => None,
@@ -395,7 +394,7 @@ fn policy(settings: &Filters) -> Policy {
         },
         limit,
         binary: binary.map(|remedy| Binary {
-            within: within.unwrap_or(WITHIN_ALL),
+            within: settings.binary_within.unwrap_or(WITHIN_ALL),
             remedy,
         }),
         links_as_files: settings.symlinks == Some(Symlinks::File),
@@ -433,14 +432,12 @@ fn fit_together(settings: &Filters, given: &Filters) -> Result<()> {
         ));
     }
     let limited = (settings.max_size.is_some(), "max-size");
-    let looked_at = (settings.binary.is_some(), "binary");
     let entered = [Submodules::Recurse, Submodules::RecursePresent].map(Some);
     let is_entered = entered.contains(&settings.submodules);
     let entered = (is_entered, "submodules=recurse");
     for (option, is_given, (is_set, other)) in [
         ("size-exempt", !given.size_exempt.is_empty(), limited),
         ("large", given.large.is_some(), limited),
-        ("binary-within", given.binary_within.is_some(), looked_at),
         (
             "submodule-git-dir",
             !given.submodule_git_dir.is_empty(),

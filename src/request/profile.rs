@@ -12,7 +12,7 @@ const IGNORE_FILE: &str = ".sourcegraph/ignore";
 /// The largest file that zoekt and the searcher read by default, in bytes.
 const FILE_LIMIT: u64 = 2 << 20;
 /// How much of a file the searcher looks at to tell whether it is binary.
-const SEARCHER_SAMPLE: u64 = 32 << 10;
+const SEARCHER_SAMPLE: usize = 32 << 10;
 
 /// The filters of `profile`.
 pub(super) fn filters(profile: Profile) -> Filters {
@@ -50,13 +50,16 @@ pub fn options(profile: Profile) -> String {
     if options.is_empty() {
         return format!("--profile={}\n", word(profile));
     }
-    let note = match filters.exclude_grammar {
+    let rules = match filters.exclude_grammar {
         ExcludeGrammar::Gitignore => "",
         ExcludeGrammar::Sourcegraph => {
             "Each line of an exclude file in the tree is a glob for the whole path of a file.\n"
         }
     };
-    options + note
+    let binary = filters.binary_within.map_or_else(String::new, |bytes| {
+        format!("A file is binary if one of its first {bytes} bytes is a NUL.\n")
+    });
+    options + rules + &binary
 }
 
 /// The error about `option` in the words of `template`, with the option for `{}`. If the user did not give the option, the

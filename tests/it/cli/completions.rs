@@ -64,10 +64,7 @@ const OFFERED: [(&str, &[&str]); 4] = [
     ("help z", &["zoekt"]),
     ("--large=", &["keep", "omit", "empty", "placeholder"]),
     ("prune --t", &["--timeout"]),
-    (
-        "info --b",
-        &["--base", "--base-filters", "--binary", "--binary-within"],
-    ),
+    ("info --b", &["--base", "--base-filters", "--binary"]),
 ];
 
 /// A repository with the branches `main` and `work`, and the completions for each shell.

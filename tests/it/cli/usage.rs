@@ -39,7 +39,7 @@ fn amounts() {
         ("--max-size <size>", "1.5m", "not a whole number; use 1536k"),
         ("--max-size <size>", "x", bytes),
         ("--memory <size>", "1t", bytes),
-        ("--binary-within <size>", "", bytes),
+        ("--max-size <size>", "", bytes),
         ("--cache-size <size>", "99999999999g", "too large"),
         ("--max-size <size>", "99999999999999999999", "too large"),
         (

@@ -25,7 +25,7 @@ const OPTIONS: [&[&str]; 9] = [
     ],
     &["--size-exempt=*.txt", "--size-exempt=/a/**"],
     &["--binary=omit", "--binary=empty", "--binary=placeholder"],
-    &["--binary-within=5", "--binary-within=100"],
+    &["--profile=zoekt", "--profile=searcher"],
     &["--symlinks=link", "--symlinks=file"],
     &[
         "--exclude=*.txt",
@@ -88,7 +88,6 @@ fn with_companions(mut options: Vec<&'static str>) -> Vec<&'static str> {
     for (companion, dependent) in [
         ("--max-size=", "--large="),
         ("--max-size=", "--size-exempt="),
-        ("--binary=", "--binary-within="),
     ] {
         if !options.iter().any(|option| option.starts_with(companion)) {
             options.retain(|option| !option.starts_with(dependent));

@@ -42,21 +42,22 @@ fn a_nul_makes_a_file_binary() {
     assert_binaries(&["--binary=placeholder"], &nuls);
 }
 
+/// The searcher looks at the first 32 KiB.
 #[test]
 fn a_late_nul_may_not_count() {
-    for (within, late) in [
-        ("3000", Some(3001)),
-        ("3001", None),
-        ("1", Some(3001)),
-        ("2k", Some(3001)),
-    ] {
-        let within = format!("--binary-within={within}");
-        let late: Vec<(&str, usize)> = late.map(|size| ("late", size)).into_iter().collect();
-        let mut expected = late;
-        if within.ends_with("=1") {
-            expected.insert(0, ("early", 4));
+    let repo = Repo::init();
+    for (name, at) in [("early", 0), ("last", 32767), ("late", 32768)] {
+        repo.write(name, [&vec![b't'; at][..], b"\0"].concat());
+    }
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-qm", "NULs"]);
+    for packed in [false, true] {
+        if packed {
+            repo.git(["repack", "-adq"]);
         }
-        assert_binaries(&["--binary=omit", &within], &expected);
+        let sent = |profile: &str| files(&repo, &[profile, "--binary=omit"]);
+        assert_eq!(sent("--profile=searcher"), ["late"]);
+        assert!(sent("--profile=zoekt").is_empty() && sent("--profile=git").is_empty());
     }
 }
 
@@ -72,10 +73,6 @@ fn options_that_mean_nothing_alone() {
             &["--large=empty", "--missing=placeholder"],
             "the option '--large' requires '--max-size'",
         ),
-        (
-            &["--binary-within=1k"],
-            "the option '--binary-within' requires '--binary'",
-        ),
         (&["--format=zip", "--pax-notes"], "--pax-notes needs a tar"),
     ] {
         let message = format!("error: {message}\n");
@@ -85,8 +82,6 @@ fn options_that_mean_nothing_alone() {
     for options in [
         &["--max-size=1", "--size-exempt=*", "--large=keep"][..],
         &["--profile=zoekt", "--size-exempt=*", "--large=omit"],
-        &["--profile=searcher", "--binary-within=1k"],
-        &["--binary=keep", "--binary-within=1k"],
         &["--size-exempt=*", "--no-size-exempt"],
         &["--format=tar.gz", "--pax-notes"],
     ] {
@@ -121,7 +116,7 @@ fn large_files_are_looked_at_as_well() {
         for threads in ["--threads=1", "--threads=4"] {
             let small = [threads, "--memory=8m", "--binary=omit"];
             assert_eq!(files(&repo, &small), ["a-plain", "d-plain"]);
-            let within = [&small[..], &["--binary-within=1m"]].concat();
+            let within = [&small[..], &["--profile=searcher", "--large=keep"]].concat();
             assert_eq!(files(&repo, &within), ["a-plain", "c-last", "d-plain"]);
             let nuls = [threads, "--memory=8m", "--binary=placeholder", "HEAD"];
             let archive = repo.sluice(nuls).success();

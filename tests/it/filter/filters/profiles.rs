@@ -31,8 +31,8 @@ fn what_profiles_stand_for() {
         printed("searcher"),
         format!(
             "--no-attributes\n--exclude-from-tree=.sourcegraph/ignore\n--max-size=2097152\n--large=empty\n\
-         --binary=empty\n--binary-within=32768\n--symlinks=link\n--submodules=omit\n\
-         --missing=placeholder\n{GLOBS}"
+         --binary=empty\n--symlinks=link\n--submodules=omit\n\
+         --missing=placeholder\n{GLOBS}A file is binary if one of its first 32768 bytes is a NUL.\n"
         )
     );
 }

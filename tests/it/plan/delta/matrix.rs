@@ -351,7 +351,10 @@ fn binary_files() {
         let option = format!("--binary={binary}");
         assert_with(&format!("binary {binary}"), &old, &new, &[&option]);
     }
-    let option = ["--binary=omit", "--binary-within=2"];
+    let late = |end: &str| file([&[b't'; 32 << 10][..], end.as_bytes()].concat());
+    let old = [("a", late("text")), ("d/b", late("nul\0"))];
+    let new = [("a", late("nul\0")), ("d/b", late("text"))];
+    let option = ["--profile=searcher", "--binary=omit"];
     assert_with("binary too late", &old, &new, &option);
 }
 
