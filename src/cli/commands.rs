@@ -473,12 +473,6 @@ pub struct Compare {
     #[command(flatten)]
     pub content: ContentOptions,
 
-    /// Remove this many directories from each path
-    ///
-    /// By default, the directory that the entries share is removed.
-    #[arg(long, value_name = "count", conflicts_with = "prefix", value_parser = at_least::<usize>(0), help_heading = BEYOND)]
-    pub strip: Option<usize>,
-
     /// Compare with the tag that differs least
     #[arg(long, conflicts_with = "treeish", help_heading = BEYOND)]
     pub search: bool,

@@ -188,9 +188,6 @@ impl Comparison<'_, '_> {
         if let Some(prefix) = &self.args.content.prefix {
             return Ok(prefix.as_bytes().to_vec());
         }
-        if let Some(count) = self.options.strip {
-            return Ok(prefix::strip(&contents.table, count));
-        }
         let tree = self.request("tar", &self.args.clone())?.content;
         let PlannedTree {
             tree,

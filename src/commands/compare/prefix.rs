@@ -52,17 +52,6 @@ pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     best
 }
 
-/// The first `count` directories of the first entry that has so many.
-pub(super) fn strip(table: &Table, count: usize) -> Vec<u8> {
-    let of = |number| {
-        let path = table.path(number);
-        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let end = slashes.map(|(at, _)| at + 1).nth(count.checked_sub(1)?)?;
-        Some(path[..end].to_vec())
-    };
-    table.sorted().find_map(of).unwrap_or_default()
-}
-
 /// What is in one directory of an archive.
 struct Level {
     /// How many names at the root of the tree it has.

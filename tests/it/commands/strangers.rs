@@ -18,8 +18,7 @@ const THREADED: [&str; 9] = [
 ];
 
 /// Options, each with the commands that have it.
-const OPTIONS: [(&str, &[&str]); 47] = [
-    ("--strip=1", &["compare"]),
+const OPTIONS: [(&str, &[&str]); 46] = [
     ("--search", &["compare"]),
     ("--bytes", &["compare"]),
     ("--ignore-added=x", &["compare"]),

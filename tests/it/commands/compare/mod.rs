@@ -144,8 +144,8 @@ fn the_prefix_is_found() {
     assert_eq!(repo.compare_bytes(&archive, "v1").code(), 1);
     assert_eq!(repo.compare_bytes(&archive, "--prefix=p- v1").code(), 0);
     let archive = repo.archive_of("--format=tar --prefix=a/b/ v1");
-    assert_eq!(repo.compare_bytes(&archive, "--strip=2 v1").code(), 0);
-    assert_eq!(repo.compare_bytes(&archive, "--strip=1 v1").code(), 1);
+    assert_eq!(repo.compare_bytes(&archive, "--prefix=a/b/ v1").code(), 0);
+    assert_eq!(repo.compare_bytes(&archive, "--prefix=a/ v1").code(), 1);
 }
 
 /// Only the last commit of three has the files, and the tag nearest to other files is named.
