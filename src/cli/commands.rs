@@ -157,7 +157,6 @@ fn compare() -> clap::Command {
 /// The options of `publish`. A channel has commits, and no other trees.
 fn publish() -> clap::Command {
     Publish::command().mut_args(|argument| match argument.get_id().as_str() {
-        "verbose" => argument.help("Report the files of each archive that is tried"),
         "treeish" => argument.value_name("commit"),
         _ => argument,
     })
@@ -542,10 +541,6 @@ pub struct Publish {
     #[arg(value_name = "bucket/channel", required = true)]
     pub channel: String,
 
-    /// Verbosity.
-    #[command(flatten)]
-    pub verbosity: Verbosity,
-
     /// The files.
     #[command(flatten)]
     pub content: ContentOptions,
@@ -611,7 +606,6 @@ impl Publish {
             },
             filters: self.filters.clone(),
             run: self.run.clone(),
-            verbosity: self.verbosity.clone(),
             ..Args::default()
         }
     }
