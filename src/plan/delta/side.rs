@@ -40,7 +40,7 @@ pub(super) enum Order {
 
 /// The part of a view at one path.
 #[derive(Clone)]
-pub(super) struct Visibility {
+pub(super) struct PathView {
     /// The entry, if it is shown.
     pub(super) shown: Option<Shown>,
     /// Whether the entry brings the directory that contains it into the view.
@@ -160,16 +160,16 @@ impl Side {
         path: &[u8],
         mode: Mode,
         id: ObjectId,
-    ) -> Result<Visibility> {
+    ) -> Result<PathView> {
         let is_entered = mode == Mode::Submodule && self.entered.contains_key(path);
         if !is_entered && !self.view.admits(path, mode)? {
-            return Ok(Visibility {
+            return Ok(PathView {
                 shown: None,
                 in_directory: false,
             });
         }
         let leaf = self.view.leaf(reader, path, (mode, is_entered), id);
-        Ok(Visibility {
+        Ok(PathView {
             in_directory: self.view.brings_directories(leaf.as_ref()),
             shown: leaf
                 .filter(|leaf| !leaf.is_omitted())
