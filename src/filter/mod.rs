@@ -45,9 +45,9 @@ pub struct Filter {
     pub enters_submodules: bool,
 }
 
-/// The verdict on a directory.
+/// What the filter decides about a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DirectoryDecision {
     /// The directory passes.
     Passes,
     /// The directory is omitted.
@@ -57,15 +57,15 @@ pub enum Verdict {
 }
 
 impl Filter {
-    /// The verdict on everything below the directory `path`, which has no slash at its end.
-    pub fn directory(&self, path: &[u8]) -> Verdict {
+    /// The decision about everything below the directory `path`, which has no slash at its end.
+    pub fn directory(&self, path: &[u8]) -> DirectoryDecision {
         let prunes = |access: &AccessRules| access.prunes(&self.mount.path(path));
         match &self.access {
-            Some(access) if prunes(access) => Verdict::Denied,
-            _ if !self.prunes(path) => Verdict::Passes,
-            _ if self.allows_all(path) => Verdict::Excluded,
+            Some(access) if prunes(access) => DirectoryDecision::Denied,
+            _ if !self.prunes(path) => DirectoryDecision::Passes,
+            _ if self.allows_all(path) => DirectoryDecision::Excluded,
             // A report of the omission would reveal the directory.
-            _ => Verdict::Denied,
+            _ => DirectoryDecision::Denied,
         }
     }
 

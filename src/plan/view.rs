@@ -10,7 +10,9 @@ use gix_hash::ObjectId;
 use super::{entry, naming::Naming, pointer::pointer, select::Selection};
 use crate::{
     base::error::Result,
-    filter::{Disposition, Fallback, Filter, OmissionReason, PlaceholderContent, Verdict},
+    filter::{
+        DirectoryDecision, Disposition, Fallback, Filter, OmissionReason, PlaceholderContent,
+    },
     format::MemberKind,
     git::{
         attributes::Note,
@@ -143,9 +145,9 @@ impl View {
             return DirectoryVerdict::Hidden;
         }
         match self.filter.directory(path) {
-            Verdict::Passes => DirectoryVerdict::Entered,
-            Verdict::Excluded => DirectoryVerdict::Omitted(OmissionReason::Excluded),
-            Verdict::Denied => DirectoryVerdict::Hidden,
+            DirectoryDecision::Passes => DirectoryVerdict::Entered,
+            DirectoryDecision::Excluded => DirectoryVerdict::Omitted(OmissionReason::Excluded),
+            DirectoryDecision::Denied => DirectoryVerdict::Hidden,
         }
     }
 

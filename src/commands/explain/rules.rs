@@ -22,7 +22,7 @@ const EXPORT_IGNORE: &str = "omitted: by the attribute export-ignore";
 
 /// The disposition of an entry in an archive of the whole tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PathOutcome {
     /// The archive has the entry.
     Sent,
     /// The archive has the directory if it has anything below.
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
     Omitted,
 }
 
-impl Verdict {
+impl PathOutcome {
     /// The word for programs.
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -45,21 +45,21 @@ impl Verdict {
 /// The disposition of an entry, with the rule that decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Explanation {
-    pub(super) outcome: Verdict,
+    pub(super) outcome: PathOutcome,
     pub(super) words: BString,
 }
 
 impl Explanation {
     fn omitted(words: impl Into<BString>) -> Self {
         Self {
-            outcome: Verdict::Omitted,
+            outcome: PathOutcome::Omitted,
             words: words.into(),
         }
     }
 
     fn sent(words: impl Into<BString>) -> Self {
         Self {
-            outcome: Verdict::Sent,
+            outcome: PathOutcome::Sent,
             words: words.into(),
         }
     }
@@ -152,7 +152,7 @@ impl Explainer {
                 &[&self.shown(rule)],
             )),
             None => Explanation {
-                outcome: Verdict::Directory,
+                outcome: PathOutcome::Directory,
                 words: "sent if it contains sent files".into(),
             },
         })

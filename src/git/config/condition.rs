@@ -23,7 +23,7 @@ pub(super) struct Conditions<'a> {
 }
 
 /// How a condition is decided.
-pub(super) enum Verdict {
+pub(super) enum ConditionOutcome {
     /// At once.
     Decided(bool),
     /// By the URLs of all remotes, one of which has to match this pattern.
@@ -32,9 +32,9 @@ pub(super) enum Verdict {
 
 impl Conditions<'_> {
     /// Decides the `condition` in the configuration file `file`. As in git, an unknown kind is false.
-    pub(super) fn decide(&self, condition: &BStr, file: Option<&Path>) -> Verdict {
+    pub(super) fn decide(&self, condition: &BStr, file: Option<&Path>) -> ConditionOutcome {
         // git complains about a pattern that counts from no file, and takes it for one that matches.
-        let decided = |holds: Option<bool>| Verdict::Decided(holds.unwrap_or(true));
+        let decided = |holds: Option<bool>| ConditionOutcome::Decided(holds.unwrap_or(true));
         if let Some((kind, pattern)) = condition.split_once_str(":") {
             let (kind, ignores_case) = match kind.strip_suffix(b"/i") {
                 Some(kind) => (kind, true),
@@ -48,14 +48,14 @@ impl Conditions<'_> {
                     return decided(self.is_at(self.work_tree, pattern.into(), file, ignores_case));
                 }
                 b"onbranch" if !ignores_case => {
-                    return Verdict::Decided(self.is_on_branch(pattern.into()));
+                    return ConditionOutcome::Decided(self.is_on_branch(pattern.into()));
                 }
                 _ => {}
             }
         }
         match condition.strip_prefix(b"hasconfig:remote.*.url:") {
-            Some(pattern) => Verdict::ByUrl(pattern.into()),
-            None => Verdict::Decided(false),
+            Some(pattern) => ConditionOutcome::ByUrl(pattern.into()),
+            None => ConditionOutcome::Decided(false),
         }
     }
 

@@ -16,7 +16,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::{
     Config, Variable,
-    condition::{Conditions, Verdict, glob},
+    condition::{ConditionOutcome, Conditions, glob},
     path::{PathContext, user_file},
     syntax::{self, BadLine},
     value::missing_value,
@@ -224,9 +224,11 @@ impl<'a> Loader<'a> {
             return Ok(());
         };
         match self.conditions.decide(condition, variable.file.as_deref()) {
-            Verdict::Decided(true) if name == "path" => self.include(&variable),
-            Verdict::ByUrl(pattern) if name == "path" => self.include_by_url(&variable, &pattern),
-            Verdict::Decided(_) | Verdict::ByUrl(_) => Ok(()),
+            ConditionOutcome::Decided(true) if name == "path" => self.include(&variable),
+            ConditionOutcome::ByUrl(pattern) if name == "path" => {
+                self.include_by_url(&variable, &pattern)
+            }
+            ConditionOutcome::Decided(_) | ConditionOutcome::ByUrl(_) => Ok(()),
         }
     }
 

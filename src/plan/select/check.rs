@@ -10,7 +10,7 @@ use gix_hash::ObjectId;
 use super::Selection;
 use crate::{
     base::error::{self, Error, Result, format_bytes},
-    filter::{Filter, Verdict},
+    filter::{DirectoryDecision, Filter},
     git::{
         attributes::Attributes,
         objects::reader::Reader,
@@ -161,7 +161,9 @@ impl Check<'_> {
                     if self.filter.access.is_none() {
                         self.look_at(&path, None)?;
                     }
-                    if self.descends(&path) && self.filter.directory(&path) != Verdict::Denied {
+                    if self.descends(&path)
+                        && self.filter.directory(&path) != DirectoryDecision::Denied
+                    {
                         match self.enter(&mut trees, id, reader, &path) {
                             Err(error) if self.is_missing_tree(&error) => {
                                 self.stop_at(&path, error);
