@@ -64,10 +64,10 @@ impl Spool {
     pub fn finish(self) -> io::Result<Spooled> {
         let size = self.size;
         let content = match self.file {
-            None => Content::Memory(self.memory),
+            None => SpooledBytes::Memory(self.memory),
             Some(file) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error);
-                Content::File(file.map_err(cannot_write)?)
+                SpooledBytes::File(file.map_err(cannot_write)?)
             }
         };
         Ok(Spooled { content, size })
@@ -120,11 +120,11 @@ impl Write for Spool {
 
 /// Complete bytes, which can be read from any position and repeatedly.
 pub struct Spooled {
-    content: Content,
+    content: SpooledBytes,
     size: u64,
 }
 
-enum Content {
+enum SpooledBytes {
     Memory(Vec<u8>),
     File(File),
 }
@@ -138,8 +138,8 @@ impl Spooled {
     /// Fill `out` with the bytes from `offset` on.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
         match &self.content {
-            Content::File(file) => file.read_exact_at(out, offset).map_err(cannot_read),
-            Content::Memory(bytes) => {
+            SpooledBytes::File(file) => file.read_exact_at(out, offset).map_err(cannot_read),
+            SpooledBytes::Memory(bytes) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX);
                 let bytes = bytes.get(start..).and_then(|rest| rest.get(..out.len()));
                 let bytes = bytes.ok_or(ErrorKind::UnexpectedEof)?;

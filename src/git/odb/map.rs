@@ -25,11 +25,11 @@ const SAMPLE: usize = 16;
 /// A whole file, read-only, in memory.
 pub(in crate::git) struct Map {
     /// `None` for an empty file, which cannot be mapped.
-    content: Option<Content>,
+    content: Option<Mapping>,
     path: PathBuf,
 }
 
-struct Content {
+struct Mapping {
     // Dropped before the mapping that it watches.
     watch: Watch,
     bytes: memmap2::Mmap,
@@ -53,7 +53,7 @@ impl Map {
         // truncates such a file, its bytes become zeros, and `failure` says so.
         let bytes = unsafe { options.map(&file)? };
         let watch = Watch::new(bytes.as_ptr(), bytes.len());
-        let content = Some(Content { watch, bytes });
+        let content = Some(Mapping { watch, bytes });
         Ok(Self { content, path })
     }
 

@@ -15,20 +15,20 @@ const HEADER: &[u8] = b"# pack-refs with: ";
 
 /// The packed refs, in the order of their names, unless the header says so and errs.
 pub(super) struct PackedRefs {
-    content: Content,
+    content: PackedRecords,
     /// Where the records begin, after the header.
     start: usize,
     hex_len: usize,
 }
 
-enum Content {
+enum PackedRecords {
     None,
     Mapped(Map),
     /// A copy in order of a file that is not.
     Sorted(Vec<u8>),
 }
 
-impl Deref for Content {
+impl Deref for PackedRecords {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -52,8 +52,8 @@ impl PackedRefs {
     /// Maps the file at `path`, and checks what git checks when it opens the file.
     pub(super) fn open(path: &Path, hash: Kind) -> Result<Self, Unclear> {
         let content = match Map::open(path) {
-            Ok(map) => Content::Mapped(map),
-            Err(error) if error.kind() == ErrorKind::NotFound => Content::None,
+            Ok(map) => PackedRecords::Mapped(map),
+            Err(error) if error.kind() == ErrorKind::NotFound => PackedRecords::None,
             Err(_) => return Err(Unclear),
         };
         let (start, is_sorted) = parse_header(&content)?;
@@ -183,7 +183,7 @@ impl PackedRefs {
             .map(|(_, range)| &self.content[range])
             .collect();
         Ok(Self {
-            content: Content::Sorted(pieces.concat()),
+            content: PackedRecords::Sorted(pieces.concat()),
             start: 0,
             hex_len: self.hex_len,
         })
@@ -192,7 +192,7 @@ impl PackedRefs {
     /// Fails if the file could not be read, so that its bytes are zeros.
     fn check_reads(&self) -> Result<(), Unclear> {
         match &self.content {
-            Content::Mapped(map) if map.failure().is_some() => Err(Unclear),
+            PackedRecords::Mapped(map) if map.failure().is_some() => Err(Unclear),
             _ => Ok(()),
         }
     }
