@@ -736,6 +736,6 @@ pub struct Manual {
 #[command(override_usage = "git sluice help [<command> | <topic> | <option> | <profile>]")]
 pub struct Help {
     /// A command, a topic, an option or a profile
-    #[arg(value_name = "word")]
+    #[arg(value_name = "command|topic|profile")]
     pub word: Option<String>,
 }
