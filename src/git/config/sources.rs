@@ -46,6 +46,8 @@ pub struct Sources<'a> {
 pub struct RepositoryFiles<'a> {
     /// The git directory, by its full path.
     pub git_dir: &'a Path,
+    /// The git directory as git calls it: a full path, in which links stay.
+    pub linked_git_dir: &'a Path,
     /// The top of the work tree, if there is one.
     pub work_tree: Option<&'a Path>,
     /// The files that belong to the repository, as they were read.
@@ -59,8 +61,8 @@ impl Sources<'_> {
     pub fn read(&self, repository: Option<&RepositoryFiles<'_>>) -> Result<Config> {
         let conditions = Conditions {
             git_dir: repository.map(|it| it.git_dir),
+            linked_git_dir: repository.map(|it| it.linked_git_dir),
             work_tree: repository.and_then(|it| it.work_tree),
-            shell_directory: self.shell_directory(),
             paths: self.paths(),
             branch: repository.map_or(&|| None, |it| it.branch),
         };
@@ -103,13 +105,6 @@ impl Sources<'_> {
             .into_iter()
             .map(|(file, may_be_denied)| (self.directory.join(file), may_be_denied))
             .collect())
-    }
-
-    /// `PWD`, if it is the directory in which git runs.
-    fn shell_directory(&self) -> Option<&Path> {
-        let shell = Path::new(self.variables.pwd.as_deref()?);
-        let is_it = || Some(shell.canonicalize().ok()? == self.directory.canonicalize().ok()?);
-        (shell != self.directory && is_it()?).then_some(shell)
     }
 }
 
@@ -158,9 +153,9 @@ struct Loader<'a> {
 enum Urls {
     /// No condition has asked so far.
     Unknown,
-    /// Those of all files. The files that a condition about URLs includes must not have any.
+    /// Those of all files. Once a condition asks for them, no file that a condition includes may have any.
     Known(Vec<BString>),
-    /// This reader looks for them: such conditions hold. The flag says that one of them has led here.
+    /// This reader looks for them: conditions about URLs hold. The flag says that a condition, of whatever kind, has led here.
     Wanted { is_conditional: bool },
 }
 
@@ -223,17 +218,19 @@ impl<'a> Loader<'a> {
         let Some((Some(condition), name)) = variable.in_section("includeif") else {
             return Ok(());
         };
-        match self.conditions.decide(condition, variable.file.as_deref()) {
-            ConditionOutcome::Decided(true) if name == "path" => self.include(&variable),
-            ConditionOutcome::ByUrl(pattern) if name == "path" => {
-                self.include_by_url(&variable, &pattern)
-            }
-            ConditionOutcome::Decided(_) | ConditionOutcome::ByUrl(_) => Ok(()),
+        let file = variable.file.as_deref();
+        let holds = match self.conditions.decide(condition, file)? {
+            ConditionOutcome::Decided(holds) => holds,
+            ConditionOutcome::ByUrl(pattern) => self.has_url(pattern.as_bstr())?,
+        };
+        if holds && name == "path" {
+            return self.include_conditionally(&variable);
         }
+        Ok(())
     }
 
-    /// Adds the file that `variable` names if a remote has a URL of this `pattern`.
-    fn include_by_url(&mut self, variable: &Variable, pattern: &BString) -> Result<()> {
+    /// Whether a remote has a URL of this `pattern`.
+    fn has_url(&mut self, pattern: &BStr) -> Result<bool> {
         if let Urls::Unknown = self.urls {
             let mut reader = Self::new(self.sources, self.conditions, self.repository);
             reader.urls = Urls::Wanted {
@@ -245,25 +242,23 @@ impl<'a> Loader<'a> {
             });
             self.urls = Urls::Known(urls.collect());
         }
-        match &mut self.urls {
-            Urls::Unknown => Ok(()),
-            Urls::Known(urls) => {
-                let matches = |url: &BString| glob(pattern.as_bstr(), url.as_bstr(), false);
-                if urls.iter().any(matches) {
-                    self.include(variable)
-                } else {
-                    Ok(())
-                }
-            }
-            Urls::Wanted { is_conditional } => {
-                let before = std::mem::replace(is_conditional, true);
-                self.include(variable)?;
-                self.urls = Urls::Wanted {
-                    is_conditional: before,
-                };
-                Ok(())
-            }
-        }
+        Ok(match &self.urls {
+            Urls::Known(urls) => urls.iter().any(|url| glob(pattern, url.as_bstr(), false)),
+            Urls::Unknown | Urls::Wanted { .. } => true,
+        })
+    }
+
+    /// Adds the file that `variable` names under a condition that holds.
+    fn include_conditionally(&mut self, variable: &Variable) -> Result<()> {
+        let Urls::Wanted { is_conditional } = &mut self.urls else {
+            return self.include(variable);
+        };
+        let before = std::mem::replace(is_conditional, true);
+        self.include(variable)?;
+        self.urls = Urls::Wanted {
+            is_conditional: before,
+        };
+        Ok(())
     }
 
     /// Adds the file that `variable` names.

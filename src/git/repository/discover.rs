@@ -40,6 +40,8 @@ const MAX_GITFILE: u64 = 1 << 20;
 pub(super) struct Discovery {
     /// The git directory.
     pub(super) git_dir: PathBuf,
+    /// The git directory as git calls it, from the current directory as the user's shell calls it: links in it stay.
+    pub(super) linked_git_dir: PathBuf,
     /// The directory that the repository shares with others, or the git directory.
     pub(super) common_dir: PathBuf,
     /// The directory in which git runs: the top of the work tree from anywhere inside it, else the current directory.
@@ -58,6 +60,8 @@ struct Found {
     git_dir: PathBuf,
     /// The directory with the `.git` that is or names the git directory; `None` for a bare repository.
     top: Option<PathBuf>,
+    /// Whether that `.git` is a file that names the git directory.
+    is_file: bool,
     warnings: Vec<BString>,
 }
 
@@ -79,14 +83,19 @@ impl Search<'_> {
     fn named(&self, named: &Path) -> Result<Discovery> {
         let cwd = &self.0.cwd;
         let given = cwd.join(named);
-        let git_dir = read_gitfile(&given).unwrap_or(Ok(given))?;
+        let named_in_file = read_gitfile(&given).transpose()?;
+        let linked = match &named_in_file {
+            Some(git_dir) => real(git_dir),
+            None => self.as_shell_says(cwd, named),
+        };
+        let git_dir = named_in_file.unwrap_or(given);
         if named.as_os_str().is_empty() || !self.is_git_directory(&git_dir)? {
             let shown = named.as_os_str().as_bytes();
             let refused = format_bytes("not a git repository: '{}'", &[shown]);
             return Err(NoRepository::NotFound(Error::fatal(refused)));
         }
         let format = self.format(&git_dir, cwd)?;
-        self.with_work_tree(without_dots(&git_dir), format, true)
+        self.with_work_tree((without_dots(&git_dir), linked), format, true)
     }
 
     /// The repository that was `found`.
@@ -94,14 +103,28 @@ impl Search<'_> {
         let Found {
             git_dir,
             top,
+            is_file,
             warnings,
         } = found;
-        let format = self.format(&git_dir, top.as_deref().unwrap_or(&git_dir))?;
-        let discovery = if self.0.discovery.work_tree.is_some() || format.work_tree.is_some() {
-            self.with_work_tree(git_dir, format, top.is_some())
+        let cwd = &self.0.cwd;
+        let place = top.as_ref().unwrap_or(&git_dir);
+        let format = self.format(&git_dir, place)?;
+        let names_work_tree = self.0.discovery.work_tree.is_some() || format.work_tree.is_some();
+        let is_here = place == cwd;
+        let linked = match &top {
+            None if is_here => self.as_shell_says(cwd, Path::new(".")),
+            Some(top)
+                if !is_file && (is_here || !(names_work_tree || format.is_bare == Some(true))) =>
+            {
+                self.as_shell_says(top, Path::new(DOT_GIT))
+            }
+            _ => real(&git_dir),
+        };
+        let discovery = if names_work_tree {
+            self.with_work_tree((git_dir, linked), format, top.is_some())
         } else {
             let top = top.filter(|_| format.is_bare != Some(true));
-            self.at(git_dir, format, top)
+            self.at((git_dir, linked), format, top)
         };
         Ok(Discovery {
             warnings,
@@ -109,11 +132,20 @@ impl Search<'_> {
         })
     }
 
+    /// The full path of `named` in `directory`, where git runs: from `PWD` if that is the same directory
+    /// (`strbuf_add_absolute_path` of git).
+    fn as_shell_says(&self, directory: &Path, named: &Path) -> PathBuf {
+        let id = |path: &Path| path.metadata().ok().map(|it| (it.dev(), it.ino()));
+        let shell = self.0.config.pwd.as_ref().map(|pwd| directory.join(pwd));
+        let shell = shell.filter(|shell| id(shell).is_some() && id(shell) == id(directory));
+        shell.unwrap_or_else(|| real(directory)).join(named)
+    }
+
     /// The repository at `git_dir` with the work tree that variables and settings name. Without any, the current directory is the
     /// work tree if it `may_be_implied`.
     fn with_work_tree(
         &self,
-        git_dir: PathBuf,
+        (git_dir, linked): (PathBuf, PathBuf),
         format: Format,
         may_be_implied: bool,
     ) -> Result<Discovery> {
@@ -130,7 +162,12 @@ impl Search<'_> {
             (None, Some(configured)) => self.configured_top(&git_dir, configured)?,
             (None, None) => is_implied()?.then(|| cwd.clone()),
         };
-        self.at(git_dir, format, top)
+        let mut found = self.at((git_dir, linked), format, top)?;
+        if !found.prefix.is_empty() {
+            // git leaves the current directory, and so needs a path that leads there from everywhere.
+            found.linked_git_dir = real(&found.git_dir);
+        }
+        Ok(found)
     }
 
     /// The work tree that the settings of the repository at `git_dir` name. Without a directory there, it is an error unless the
@@ -155,8 +192,13 @@ impl Search<'_> {
         }
     }
 
-    /// The repository at `git_dir` with the work tree `top`.
-    fn at(&self, git_dir: PathBuf, format: Format, top: Option<PathBuf>) -> Result<Discovery> {
+    /// The repository at `git_dir`, or by its path with links at `linked`, with the work tree `top`.
+    fn at(
+        &self,
+        (git_dir, linked_git_dir): (PathBuf, PathBuf),
+        format: Format,
+        top: Option<PathBuf>,
+    ) -> Result<Discovery> {
         let top = match top {
             Some(top) => Some(real_path(&top).ok_or_else(|| invalid_path(&top))?),
             None => None,
@@ -175,6 +217,7 @@ impl Search<'_> {
         Ok(Discovery {
             prefix: with_slash(below.unwrap_or(Path::new(""))),
             git_dir,
+            linked_git_dir,
             common_dir,
             directory,
             work_tree: top,
@@ -229,6 +272,7 @@ impl Search<'_> {
     /// The repository in `directory`, if there is one.
     fn in_directory(&self, directory: &Path) -> Result<Option<Found>> {
         let dot_git = directory.join(DOT_GIT);
+        let mut is_file = false;
         let named = match dot_git.metadata() {
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
@@ -239,6 +283,7 @@ impl Search<'_> {
                 self.is_git_directory(&dot_git)?.then(|| dot_git.clone())
             }
             Ok(found) if found.is_file() => {
+                is_file = true;
                 let git_dir =
                     read_gitfile(&dot_git).unwrap_or_else(|| Err(invalid_path(&dot_git)))?;
                 if !self.is_git_directory(&git_dir)? {
@@ -253,8 +298,9 @@ impl Search<'_> {
         if let Some(git_dir) = named {
             let warnings = self.check_owner(directory, &[&dot_git, directory, &git_dir])?;
             return Ok(Some(Found {
-                git_dir: git_dir.canonicalize().unwrap_or(git_dir),
+                git_dir: real(&git_dir),
                 top: Some(directory.to_owned()),
+                is_file,
                 warnings,
             }));
         }
@@ -266,6 +312,7 @@ impl Search<'_> {
         Ok(Some(Found {
             git_dir: directory.to_owned(),
             top: None,
+            is_file: false,
             warnings,
         }))
     }
@@ -402,6 +449,11 @@ fn dubious(directory: &Path) -> Error {
 fn invalid_path(path: &Path) -> Error {
     let shown = path.as_os_str().as_bytes();
     Error::fatal(format_bytes("Invalid path '{}'", &[shown]))
+}
+
+/// The path without links.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The path without `.` in it.

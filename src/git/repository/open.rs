@@ -57,6 +57,7 @@ fn read_config(found: &Discovery, refs: &Refs, environment: &Environment) -> Res
     let branch = || branch(refs, location);
     sources(&found.directory, environment).read(Some(&RepositoryFiles {
         git_dir: &found.git_dir,
+        linked_git_dir: &found.linked_git_dir,
         work_tree: found.work_tree.as_deref(),
         own: found.format.variables.clone(),
         branch: &branch,

@@ -100,6 +100,47 @@ fn directories_in_place_of_files() {
     }
 }
 
+/// Once a condition asks for the URLs of remotes, no file that a condition includes may have one, whatever the condition.
+#[test]
+fn urls_in_files_that_conditions_include() {
+    let url = "[remote \"r\"]\nurl = https://r.example\n";
+    let included =
+        |condition: &str, path: &str| format!("[includeIf \"{condition}\"]\npath = {path}\n");
+    let asks = included("hasconfig:remote.*.url:https://r.*", "../hides");
+    let asks_for_no_file = asks.replace("path", "other");
+    let in_gitdir = included("gitdir:**", "../url");
+    let in_branch = included("onbranch:main", "../url");
+    let in_other = included("gitdir:/no/", "../url");
+    let nested = included("gitdir:**", "../nested");
+    for (config, fails) in [
+        (format!("{url}{asks}"), false),
+        (format!("{asks}{url}"), false),
+        (format!("{asks}[include]\npath = ../url\n"), false),
+        (in_gitdir.clone(), false),
+        (format!("{asks}{in_gitdir}"), true),
+        (format!("{in_gitdir}{asks}"), true),
+        (format!("{asks}{in_branch}"), true),
+        (format!("{asks}{in_other}"), false),
+        (format!("{asks}{nested}"), true),
+        (format!("{asks_for_no_file}{in_gitdir}"), true),
+        (asks.replace("../hides", "../url"), true),
+    ] {
+        let repo = committed();
+        repo.write("url", url);
+        repo.write("nested", "[include]\npath = url\n");
+        repo.write("hides", "[core]\nattributesFile = .git/attributes\n");
+        repo.write(".git/attributes", "file export-ignore\n");
+        let file = repo.path().join(".git/config");
+        let sound = fs::read_to_string(&file).expect("our own");
+        fs::write(&file, format!("{sound}{config}")).expect("our own");
+        let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
+        assert_eq!(theirs.code() != 0, fails, "{config}\n{theirs}");
+        assert_eq!(ours.code(), theirs.code(), "{config}\n{ours}");
+        assert_eq!(ours.messages(), theirs.messages(), "{config}");
+        assert!(ours.stdout == theirs.stdout, "{config}");
+    }
+}
+
 #[test]
 fn a_user_file_of_bad_syntax() {
     let repo = committed();

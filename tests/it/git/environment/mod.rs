@@ -3,6 +3,7 @@
 //! Tables, one row for each variable or key, next to the installed git. Where versions of git differ, the newest counts, and an
 //! older one is not asked.
 
+mod conditions;
 mod keys;
 mod layouts;
 mod pairs;
