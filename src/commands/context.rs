@@ -16,7 +16,6 @@ use super::Runtime;
 use crate::{
     base::{
         error::{Error, Result},
-        io::print_line,
         working_directory::WorkingDirectory,
     },
     cli::{Args, CliError, Extra, ProgressOptions, RawArgs, Untracked, pathspecs_from},
@@ -69,11 +68,12 @@ impl<'a> Context<'a> {
         destination.complete()
     }
 
-    /// The repository, its formats and its environment. git's warnings about the repository are printed.
+    /// The repository, its formats and its environment. git's messages about the repository are printed.
     pub(super) fn open(&mut self) -> Result<Opened<'a>> {
         let repository = self.runtime.repository()?;
-        for warning in repository.iter().flat_map(|it| &it.warnings) {
-            print_line(self.messages, "warning: ", warning);
+        if let Ok(repository) = &repository {
+            // A failed write of messages is ignored.
+            let _ = self.messages.write_all(&repository.messages);
         }
         let formats = match &repository {
             Ok(repository) => self.formats(&repository.config, &repository.directory),

@@ -381,17 +381,19 @@ pub fn refusal(output: &Output) -> Option<Error> {
 }
 
 /// Whether git-archive(1) accepts the configuration of the repository at `location`. An archive of the empty tree, which every
-/// repository has, reads all that other archives read. `None` if git cannot be started.
-pub fn check_config(location: &GitLocation, hash: gix_hash::Kind) -> Option<Result<()>> {
+/// repository has, reads all that other archives read. Returns what git says of a configuration that it accepts. `None` if git
+/// cannot be started.
+pub fn check_config(location: &GitLocation, hash: gix_hash::Kind) -> Option<Result<BString>> {
     let empty = ObjectId::empty_tree(hash).to_string();
     let output = ask(location, &["archive", &empty].map(OsStr::new))?;
     let unsaid = || Error::fatal("cannot read the configuration");
     // The empty tree lacks a sub-directory of the work tree, which git says once all is read.
-    let is_below = output
-        .stderr
-        .ends_with(b"current working directory is untracked\n");
+    let said = output.stderr.as_bstr();
+    let is_below = said.ends_with(b"current working directory is untracked\n");
     Some(if output.status.success() || is_below {
-        Ok(())
+        let is_of_config = |line: &&[u8]| !line.starts_with(b"fatal: ");
+        let lines = said.lines_with_terminator().filter(is_of_config);
+        Ok(lines.collect::<Vec<_>>().concat().into())
     } else {
         Err(refusal(&output).unwrap_or_else(unsaid))
     })

@@ -79,10 +79,15 @@ impl Config<'_> {
 
     pub(super) fn number(&self, key: &str) -> Result<Option<u64>> {
         let value = self.value(key)?;
-        let number = value.map(|value| integer(key, value));
-        Ok(number
-            .transpose()?
-            .map(|number| number.max(0).cast_unsigned()))
+        let Some(value) = value else {
+            return Ok(None);
+        };
+        let number = u64::try_from(integer(key, value)?);
+        number.map(Some).map_err(|_| {
+            let values = [value.as_bytes(), key.as_bytes()];
+            let refused = format_bytes("bad numeric config value '{}' for '{}'", &values);
+            Error::fatal(refused).caused_by("the number is negative")
+        })
     }
 
     pub(super) fn truth(&self, key: &str) -> Result<bool> {

@@ -161,9 +161,10 @@ impl<'a> Inputs<'a> {
             Some(named) if self.args.content.worktree_attributes => attributes.source = named,
             Some(_) | None => {}
         }
-        attributes.drivers = settings::drivers(&repository.config)?;
+        attributes.drivers = settings::drivers(&repository.config, &repository.directory)?;
         if format.is_zip() {
-            attributes.diff_binary = settings::diff_binary(&repository.config)?;
+            attributes.diff_binary =
+                settings::diff_binary(&repository.config, &repository.directory)?;
         }
         Ok(attributes)
     }

@@ -197,9 +197,10 @@ impl ViewBuilder<'_> {
             .filters
             .lfs_files(repository, self.environment, self.budget)?;
         attributes.needs_files = self.filters.does_without(repository);
-        attributes.drivers = settings::drivers(&repository.config)?;
+        attributes.drivers = settings::drivers(&repository.config, &repository.directory)?;
         if self.text {
-            attributes.diff_binary = settings::diff_binary(&repository.config)?;
+            attributes.diff_binary =
+                settings::diff_binary(&repository.config, &repository.directory)?;
         }
         let demand = Demand {
             text: self.text,

@@ -91,14 +91,14 @@ pub struct AttributeSettings {
     /// `core.eol` is `crlf`
     pub eol_crlf: bool,
     /// The filter drivers that have a command, by name.
-    pub drivers: HashMap<String, Arc<Driver>>,
+    pub drivers: HashMap<BString, Arc<Driver>>,
     /// What is sent of LFS files.
     pub lfs: LfsFiles,
     /// Whether a missing attribute file of a tree ends the run. Otherwise the file is empty, as for git, which fails when
     /// it comes to archive the file.
     pub needs_files: bool,
     /// `diff.<name>.binary`, by name; `None` where the content decides.
-    pub diff_binary: HashMap<String, Option<bool>>,
+    pub diff_binary: HashMap<BString, Option<bool>>,
     /// The contents of these files and of `info`, once read. Clones share them.
     pub outside: Arc<OnceLock<Vec<OutsideFile>>>,
 }
@@ -306,7 +306,10 @@ impl Attributes {
 
     /// Whether any attribute or setting that applies may change the archive.
     fn in_force(&self) -> bool {
-        let text_by_default = self.settings.diff_binary.contains_key(DEFAULT_DRIVER);
+        let text_by_default = self
+            .settings
+            .diff_binary
+            .contains_key(BStr::new(DEFAULT_DRIVER));
         self.lookup.is_live() || self.settings.autocrlf == AutoCrlf::True || text_by_default
     }
 
@@ -366,18 +369,18 @@ impl Attributes {
         match self.lookup.value(NAMES.len()) {
             Value::Set => Some(true),
             Value::Unset => Some(false),
-            Value::Text(driver) => self.driver_text(&driver.to_string()),
-            Value::Unspecified => self.driver_text(DEFAULT_DRIVER),
+            Value::Text(driver) => self.driver_text(driver.as_bstr()),
+            Value::Unspecified => self.driver_text(DEFAULT_DRIVER.into()),
         }
     }
 
     /// Whether the files of `driver` are text. The default driver replaces an unknown one.
-    fn driver_text(&self, driver: &str) -> Option<bool> {
+    fn driver_text(&self, driver: &BStr) -> Option<bool> {
         let drivers = &self.settings.diff_binary;
         let binary = match drivers.get(driver) {
             Some(binary) => *binary,
-            None if BUILT_IN_DRIVERS.contains(&driver) => None,
-            None => *drivers.get(DEFAULT_DRIVER)?,
+            None if BUILT_IN_DRIVERS.iter().any(|known| driver == known) => None,
+            None => *drivers.get(BStr::new(DEFAULT_DRIVER))?,
         };
         binary.map(|binary| !binary)
     }
@@ -443,11 +446,10 @@ impl Attributes {
         let Value::Text(name) = value else {
             return (None, None);
         };
-        let name = name.to_string();
         match &self.settings.lfs {
             LfsFiles::Pointers if name == LFS => (None, None),
             LfsFiles::Contents(store) if name == LFS => (None, Some(Arc::clone(store))),
-            _ => (self.settings.drivers.get(&name).cloned(), None),
+            _ => (self.settings.drivers.get(name).cloned(), None),
         }
     }
 

@@ -179,7 +179,7 @@ pub(super) fn glob(pattern: &BStr, text: &BStr, ignores_case: bool) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::{Conditions, PathContext, ConditionOutcome};
+    use super::{ConditionOutcome, Conditions, PathContext};
     use crate::git::program::GitLocation;
 
     /// No released git knows this condition.

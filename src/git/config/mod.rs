@@ -58,10 +58,16 @@ impl Config {
         self.variables.push(variable);
     }
 
+    /// The variable `key` that counts: the last one.
+    pub fn variable(&self, key: &str) -> Option<&Variable> {
+        let found = self.last.get(&canonical(key.as_bytes()))?;
+        Some(&self.variables[*found])
+    }
+
     /// The value of `key` that counts. The inner `None` is a key without a value.
     pub fn value(&self, key: &str) -> Option<Option<&BStr>> {
-        let found = self.last.get(&canonical(key))?;
-        Some(self.variables[*found].value.as_ref().map(|it| it.as_bstr()))
+        let variable = self.variable(key)?;
+        Some(variable.value.as_ref().map(|it| it.as_bstr()))
     }
 
     /// The value of `key` that counts, if it has one.
@@ -71,11 +77,7 @@ impl Config {
 
     /// The boolean `key`, which is true without a value. `None` if the key is not set.
     pub fn boolean(&self, key: &str) -> Result<Option<bool>> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(None) => Ok(Some(true)),
-            Some(Some(value)) => value::truth(key, value).map(Some),
-        }
+        self.variable(key).map(Variable::truth).transpose()
     }
 
     /// Whether `key` is a boolean that is true. An invalid value counts as false.
@@ -115,10 +117,10 @@ impl Config {
 }
 
 /// The name of a variable as git compares it: section and last part in lower case.
-fn canonical(key: &str) -> BString {
-    let mut canonical = key.as_bytes().to_vec();
-    let first = key.find('.').unwrap_or(key.len());
-    let last = key.rfind('.').unwrap_or(0);
+fn canonical(key: &[u8]) -> BString {
+    let mut canonical = key.to_vec();
+    let first = key.find_byte(b'.').unwrap_or(key.len());
+    let last = key.rfind_byte(b'.').unwrap_or(0);
     canonical[..first].make_ascii_lowercase();
     canonical[last..].make_ascii_lowercase();
     canonical.into()

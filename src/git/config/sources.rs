@@ -8,7 +8,7 @@ use std::{
     fs,
     io::{self, ErrorKind},
     os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -84,8 +84,9 @@ impl Sources<'_> {
         let variables = self.variables;
         let mut files = Vec::new();
         if !variables.no_system.is_set(false)? {
-            let system = variables.system.as_deref().unwrap_or(OsStr::new(SYSTEM));
-            files.push((PathBuf::from(system), false));
+            let system = variables.system.as_deref();
+            let system = system.map(|named| without_dots(named).unwrap_or_else(|| named.into()));
+            files.push((system.unwrap_or_else(|| SYSTEM.into()), false));
         }
         match &variables.global {
             Some(global) => files.push((PathBuf::from(global), true)),
@@ -106,6 +107,23 @@ impl Sources<'_> {
             .map(|(file, may_be_denied)| (self.directory.join(file), may_be_denied))
             .collect())
     }
+}
+
+/// The path with its `.` and `..` resolved by name, whatever is a link, as git resolves the name of the system's file
+/// (`normalize_path_copy`). `None` for a path that leads above its start, which git leaves as it is.
+fn without_dots(path: &OsStr) -> Option<PathBuf> {
+    let mut normalized = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::ParentDir if normalized.file_name().is_none() => return None,
+            Component::ParentDir => {
+                normalized.pop();
+            }
+            Component::CurDir => {}
+            part => normalized.push(part),
+        }
+    }
+    Some(normalized)
 }
 
 /// The variables of the file at `path`; none if there is no file.

@@ -39,6 +39,13 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// The text up to its first NUL, where a string of C ends.
+fn as_c_string(mut text: BString) -> BString {
+    let end = text.find_byte(0).unwrap_or(text.len());
+    text.truncate(end);
+    text
+}
+
 fn is_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }
@@ -68,8 +75,8 @@ impl Parser<'_> {
                 first if first.is_ascii_alphabetic() => {
                     let (key, value) = self.variable(section.as_deref(), first)?;
                     variables.push(Variable {
-                        key,
-                        value,
+                        key: as_c_string(key),
+                        value: value.map(as_c_string),
                         file: file.cloned(),
                         line: self.line,
                     });
@@ -309,6 +316,7 @@ mod tests {
             ("[.]d=1", &["..d=1"]),
             ("[a]b=\"x  \"  \n", &["a.b=x  "]),
             ("x=1\n", &["x=1"]),
+            ("[a \"b\0c\"]\nd=1\n[a]\nb=1\02\n", &["a.b=1", "a.b=1"]),
         ] {
             assert_eq!(list(text).unwrap(), expected, "{text:?}");
         }
@@ -330,6 +338,7 @@ mod tests {
             ("[]", 1),
             ("[a]\x0b b=2", 1),
             ("\x0c", 1),
+            ("[a]\nb\0=1", 2),
         ] {
             assert_eq!(list(text), Err(BadLine(line)), "{text:?}");
         }

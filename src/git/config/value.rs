@@ -1,8 +1,13 @@
 //! The values of variables as git reads them (git-config(1), "Values"; parse.c and config.c of git).
 
+use std::{os::unix::ffi::OsStrExt, path::Path};
+
 use bstr::{BStr, ByteSlice};
 
+use super::{Variable, canonical};
 use crate::base::error::{Error, Result, format_bytes};
+
+type Parsed<T> = std::result::Result<T, &'static str>;
 
 /// The error of `key` without a required value.
 pub fn missing_value(key: &str) -> Error {
@@ -10,15 +15,59 @@ pub fn missing_value(key: &str) -> Error {
         .after(format!("error: missing value for '{key}'"))
 }
 
-/// The error of `key` with a `value` that is no number.
-pub fn bad_number(key: &str, value: &BStr, why: &str) -> Error {
-    let key = key.to_ascii_lowercase();
-    let template = "bad numeric config value '{}' for '{}': {}";
-    Error::fatal(format_bytes(
-        template,
-        &[value, key.as_bytes(), why.as_bytes()],
-    ))
+/// Values in git's words about a variable. Messages name its file from the `directory` in which git runs.
+impl Variable {
+    /// The value, which git requires.
+    pub fn required(&self, directory: &Path) -> Result<&BStr> {
+        let value = self.value.as_ref().map(|value| value.as_bstr());
+        value.ok_or_else(|| self.missing_value(directory))
+    }
+
+    fn missing_value(&self, directory: &Path) -> Error {
+        let key = self.key.as_bytes();
+        let refused = match self.file_from(directory) {
+            Some(file) => {
+                let line = self.line.to_string();
+                let template = "bad config variable '{}' in file '{}' at line {}";
+                format_bytes(template, &[key, file, line.as_bytes()])
+            }
+            None => format_bytes("unable to parse '{}' from command-line config", &[key]),
+        };
+        Error::fatal(refused).after(format_bytes("error: missing value for '{}'", &[key]))
+    }
+
+    /// The boolean, which is true without a value.
+    pub fn truth(&self) -> Result<bool> {
+        match &self.value {
+            Some(value) => truth(&self.key, value.as_bstr()),
+            None => Ok(true),
+        }
+    }
+
+    /// The number that `parse` reads.
+    pub fn number<T>(&self, directory: &Path, parse: fn(&BStr) -> Parsed<T>) -> Result<T> {
+        let value = self.value.as_ref().map_or(BStr::new(""), |it| it.as_bstr());
+        parse(value).map_err(|why| {
+            let (key, why) = (self.key.as_bytes(), why.as_bytes());
+            Error::fatal(match self.file_from(directory) {
+                Some(file) => {
+                    let template = "bad numeric config value '{}' for '{}' in file {}: {}";
+                    format_bytes(template, &[value, key, file, why])
+                }
+                None => format_bytes(BAD_NUMBER, &[value, key, why]),
+            })
+        })
+    }
+
+    /// The file as git calls it.
+    fn file_from(&self, directory: &Path) -> Option<&[u8]> {
+        let file = self.file.as_deref()?;
+        let file = file.strip_prefix(directory).unwrap_or(file);
+        Some(file.as_os_str().as_bytes())
+    }
 }
+
+const BAD_NUMBER: &str = "bad numeric config value '{}' for '{}': {}";
 
 /// Parse a boolean as git does. `None` if `value` is none.
 pub fn parse_truth(value: &BStr) -> Option<bool> {
@@ -26,30 +75,46 @@ pub fn parse_truth(value: &BStr) -> Option<bool> {
         b"true" | b"yes" | b"on" => Some(true),
         b"false" | b"no" | b"off" | b"" => Some(false),
         _ => {
-            let number = parse_integer(value).ok()?;
-            (number.unsigned_abs() <= i32::MAX as u64).then_some(number != 0)
+            let number = parse_int(value).ok()?;
+            (number != i32::MIN).then_some(number != 0)
         }
     }
 }
 
 /// The boolean `value` of `key`.
-pub fn truth(key: &str, value: &BStr) -> Result<bool> {
+pub fn truth(key: impl AsRef<[u8]>, value: &BStr) -> Result<bool> {
     parse_truth(value).ok_or_else(|| {
-        let key = key.to_ascii_lowercase();
         let template = "bad boolean config value '{}' for '{}'";
-        Error::fatal(format_bytes(template, &[value, key.as_bytes()]))
+        Error::fatal(format_bytes(template, &[value, &canonical(key.as_ref())]))
     })
 }
 
 /// The number `value` of `key`: decimal, octal with `0`, hexadecimal with `0x`, then `k`, `m` or `g`.
 pub fn integer(key: &str, value: &BStr) -> Result<i64> {
-    parse_integer(value).map_err(|why| bad_number(key, value, why))
+    parse_number(value, i64::MAX).map_err(|why| {
+        let key = canonical(key.as_bytes());
+        Error::fatal(format_bytes(BAD_NUMBER, &[value, &key, why.as_bytes()]))
+    })
 }
 
-/// Parse a number as git does, or say why it is none.
-fn parse_integer(value: &BStr) -> std::result::Result<i64, &'static str> {
-    const INVALID_UNIT: &str = "invalid unit";
-    const OUT_OF_RANGE: &str = "out of range";
+/// Parse a number of C's type `int` as git does, or say why it is none.
+pub fn parse_int(value: &BStr) -> Parsed<i32> {
+    parse_number(value, i32::MAX)
+}
+
+/// Parse a number of C's type `unsigned long` as git does, or say why it is none.
+pub fn parse_unsigned(value: &BStr) -> Parsed<u64> {
+    if value.contains(&b'-') {
+        return Err(INVALID_UNIT);
+    }
+    parse_number(value, u64::MAX)
+}
+
+const INVALID_UNIT: &str = "invalid unit";
+const OUT_OF_RANGE: &str = "out of range";
+
+/// Parse a number from `-max` to `max` as git does.
+fn parse_number<T: TryFrom<i128> + Into<i128>>(value: &BStr, max: T) -> Parsed<T> {
     // C also counts a vertical tab as space.
     let is_space = |c: char| c.is_ascii_whitespace() || c == '\x0b';
     let text = value.to_str().map_err(|_| INVALID_UNIT)?;
@@ -76,11 +141,11 @@ fn parse_integer(value: &BStr) -> std::result::Result<i64, &'static str> {
     if digits.is_empty() {
         return Err(INVALID_UNIT);
     }
-    let number = i64::from_str_radix(digits, radix).ok();
-    number
-        .and_then(|number| number.checked_mul(factor))
-        .map(|number| sign * number)
-        .ok_or(OUT_OF_RANGE)
+    let number = i128::from_str_radix(digits, radix).ok();
+    let number = number.and_then(|number| number.checked_mul(factor));
+    let max: i128 = max.into();
+    let number = number.filter(|number| *number <= max).ok_or(OUT_OF_RANGE)?;
+    T::try_from(sign * number).map_err(|_| OUT_OF_RANGE)
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@
 
 use std::ops::RangeInclusive;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::{
     base::error::{Error, Result},
     git::{
         config::{
-            Config,
+            Config, Variable,
             value::{integer, parse_truth},
         },
         environment::Environment,
@@ -21,7 +21,8 @@ use crate::{
 use super::open::Opened;
 
 /// The booleans that decide how git reads objects, refs and attributes.
-const BOOLEANS: [&str; 22] = [
+const BOOLEANS: [&str; 23] = [
+    "core.autocrlf",
     "core.bare",
     "core.commitGraph",
     "core.fileMode",
@@ -47,7 +48,7 @@ const BOOLEANS: [&str; 22] = [
 ];
 
 /// The sections with values that every command reads.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 11] = [
     "attr",
     "author",
     "branch",
@@ -57,14 +58,18 @@ const SECTIONS: [&str; 10] = [
     "i18n",
     "mailmap",
     "push",
+    "tar",
     "user",
 ];
 
 /// The paths that every command expands.
 const PATHS: [&str; 3] = ["core.attributesFile", "core.excludesFile", "core.hooksPath"];
 
+/// Words that are valid in place of a boolean or of a number.
+const WORDS: [(&str, &str); 2] = [("core.autocrlf", "input"), ("tar.umask", "user")];
+
 /// The numbers that decide about the same, with those that are valid.
-const NUMBERS: [(&str, RangeInclusive<i64>); 7] = [
+const NUMBERS: [(&str, RangeInclusive<i64>); 8] = [
     ("core.abbrev", 4..=40),
     ("core.bigFileThreshold", 0..=i64::MAX),
     ("core.compression", -1..=9),
@@ -72,13 +77,14 @@ const NUMBERS: [(&str, RangeInclusive<i64>); 7] = [
     ("core.looseCompression", -1..=9),
     ("core.packedGitLimit", 0..=i64::MAX),
     ("core.packedGitWindowSize", 0..=i64::MAX),
+    ("tar.umask", -(i32::MAX as i64)..=i32::MAX as i64),
 ];
 
-/// Fail if git refuses the configuration of a repository that was `opened`.
-pub(super) fn check(opened: &Opened, environment: &Environment) -> Result<()> {
+/// Fail if git refuses the configuration of a repository that was `opened`. Returns git's messages about one that it accepts.
+pub(super) fn check(opened: &Opened, environment: &Environment) -> Result<BString> {
     let has_home = |path: &BStr| environment.paths().expand(path).is_some();
     if has_sound_values(&opened.config, has_home) {
-        return Ok(());
+        return Ok(BString::default());
     }
     let hash = opened.found.format.hash;
     program::check_config(&environment.location, hash).unwrap_or_else(|| {
@@ -87,10 +93,13 @@ pub(super) fn check(opened: &Opened, environment: &Environment) -> Result<()> {
     })
 }
 
-/// Whether git certainly accepts all values. git checks every value, even one that another file overrides. `has_home` says whether
+/// Whether git certainly accepts all values in silence. git checks every value, even one that another file overrides. `has_home` says whether
 /// a path begins with no home, or with one that exists.
 fn has_sound_values(config: &Config, has_home: impl Fn(&BStr) -> bool) -> bool {
     config.variables().all(|variable| {
+        if has_odd_key(variable) {
+            return false;
+        }
         let Some(value) = &variable.value else {
             // Only git knows which other keys may lack a value.
             let section = variable.key.split_str(".").next().unwrap_or_default();
@@ -100,8 +109,19 @@ fn has_sound_values(config: &Config, has_home: impl Fn(&BStr) -> bool) -> bool {
     })
 }
 
+/// Whether git complains about a key and goes on: it stands before the first section, or is a condition that may count from the
+/// directory of a file, but is in none.
+fn has_odd_key(variable: &Variable) -> bool {
+    let is_condition = || variable.in_section("includeif").is_some();
+    !variable.key.contains(&b'.') || (variable.file.is_none() && is_condition())
+}
+
 /// Whether git certainly accepts `value` for `key`.
 fn is_sound(key: &[u8], value: &BStr, has_home: impl Fn(&BStr) -> bool) -> bool {
+    let mut words = WORDS.iter();
+    if words.any(|(name, word)| is_any(key, &[name]) && is_any(value, &[word])) {
+        return true;
+    }
     if is_any(key, &BOOLEANS) {
         return parse_truth(value).is_some();
     }
@@ -138,6 +158,8 @@ mod tests {
             "bare",
             "attributesFile = ~/x",
             "editor = x",
+            "autocrlf = Input\n\tautocrlf",
+            "x = y\n[tar]\numask = user\numask = 0",
         ] {
             assert!(is_sound(line), "{line}");
         }
@@ -151,7 +173,7 @@ mod tests {
             "abbrev = 3",
             "abbrev = 1g",
             "safecrlf = x",
-            "autocrlf",
+            "autocrlf = x\n\tautocrlf = input",
             "compression = 10",
             "looseCompression = -2",
             "bigFileThreshold = -1",
@@ -167,6 +189,9 @@ mod tests {
             "logAllRefUpdates = x",
             "sparseCheckout = x",
             "x = y\n[extensions]\nobjectFormat",
+            "x = y\n[tar]\numask = x\numask = 0",
+            "x = y\n[tar]\numask",
+            "x = y\n[includeIf \"onbranch:x\"]\npath = y",
         ] {
             assert!(!is_sound(line), "{line}");
         }

@@ -427,7 +427,10 @@ pub(super) fn read_gitfile(path: &Path) -> Option<Result<PathBuf, Error>> {
     Some(text.and_then(|text| {
         let named = text.trim_end_with(|c| c == '\n' || c == '\r');
         let named = named.strip_prefix(b"gitdir: ").filter(|it| !it.is_empty());
-        Ok(parent.join(OsStr::from_bytes(named.ok_or_else(invalid)?)))
+        let named = named.ok_or_else(invalid)?;
+        // A string of C ends at its first NUL.
+        let named = named.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(parent.join(OsStr::from_bytes(named)))
     }))
 }
 

@@ -19,7 +19,7 @@ use crate::{
         config::{
             Variable,
             sources::read_file,
-            value::{integer, missing_value, truth},
+            value::{integer, missing_value},
         },
         refs::RefStorage,
     },
@@ -117,12 +117,12 @@ impl Format {
             }
             match name {
                 b"preciousobjects" | b"relativeworktrees" | b"submodulepathconfig" => {
-                    is_true(variable)?;
+                    variable.truth()?;
                 }
                 b"partialclone" => {
                     required(variable)?;
                 }
-                b"worktreeconfig" => has_own = is_true(variable)?,
+                b"worktreeconfig" => has_own = variable.truth()?,
                 b"objectformat" => self.hash = hash(variable)?,
                 b"compatobjectformat" => {
                     hash(variable)?;
@@ -150,7 +150,7 @@ impl Format {
     fn read_work_tree(&mut self, variables: &[Variable]) -> Result<()> {
         for variable in variables {
             if variable.key == "core.bare" {
-                self.is_bare = Some(is_true(variable)?);
+                self.is_bare = Some(variable.truth()?);
             } else if variable.key == "core.worktree" {
                 self.work_tree = Some(OsStr::from_bytes(required(variable)?).into());
             }
@@ -219,13 +219,6 @@ fn refuse((what, names): (&str, Vec<&BStr>)) -> Result<()> {
 fn required(variable: &Variable) -> Result<&BStr> {
     let value = variable.value.as_ref().map(|value| value.as_bstr());
     value.ok_or_else(|| missing_value(&variable.key.to_str_lossy()))
-}
-
-fn is_true(variable: &Variable) -> Result<bool> {
-    match &variable.value {
-        Some(value) => truth(&variable.key.to_str_lossy(), value.as_bstr()),
-        None => Ok(true),
-    }
 }
 
 /// The hash function that an extension names.

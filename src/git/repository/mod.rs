@@ -38,7 +38,7 @@ use bstr::{BString, ByteSlice};
 use gix_hash::Kind;
 
 use crate::{
-    base::error::{Error, Result, format_bytes},
+    base::error::{Error, Result, format_bytes, push_line},
     git::{
         config::{Config, Variable},
         environment::Environment,
@@ -70,6 +70,8 @@ pub struct Repository {
     pub common_dir: PathBuf,
     /// The whole configuration.
     pub config: Arc<Config>,
+    /// git's messages about a repository and a configuration that it accepts.
+    pub messages: BString,
     /// The refs.
     pub refs: Refs,
     /// The settings of the configuration.
@@ -86,8 +88,6 @@ pub struct Repository {
     pub is_bare: bool,
     /// The repository, for programs that run in it.
     pub location: GitLocation,
-    /// git's warnings about how the repository was found.
-    pub warnings: Vec<BString>,
     /// The commits without parents of a shallow clone.
     shallow: Shallow,
     /// The commits whose parents are replaced (`info/grafts`).
@@ -106,7 +106,12 @@ impl Repository {
             Ok(opened) => opened,
             Err(failure) => return failure.split(),
         };
-        config_check::check(&opened, environment)?;
+        let mut messages = config_check::check(&opened, environment)?;
+        if messages.is_empty() {
+            for warning in &opened.found.warnings {
+                push_line(&mut messages, "warning: ", warning);
+            }
+        }
         let settings = RepositorySettings::read(&opened.config, &opened.found, environment)?;
         let objects = match open::objects(&opened, environment) {
             Ok(objects) => objects,
@@ -124,11 +129,11 @@ impl Repository {
             git_dir: found.git_dir,
             common_dir: found.common_dir,
             config: Arc::new(opened.config),
+            messages,
             refs: opened.refs,
             directory: found.directory,
             work_tree: found.work_tree,
             prefix: found.prefix,
-            warnings: found.warnings,
             location: environment.location.clone(),
             kept_odb: None,
         };

@@ -1,10 +1,12 @@
 //! The settings of the configuration that matter for archives.
 
 use std::{
-    collections::{BTreeSet, HashMap},
-    path::PathBuf,
+    collections::HashMap,
+    path::{Path, PathBuf},
     sync::Arc,
 };
+
+use bstr::{BString, ByteSlice};
 
 use super::discover::Discovery;
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
         config::{
             Config,
             path::user_file,
-            value::{bad_number, integer, missing_value},
+            value::{parse_int, parse_unsigned},
         },
         convert::Driver,
         environment::Environment,
@@ -28,7 +30,7 @@ const DEFAULT_UMASK: u32 = 0o002;
 /// The default of `core.bigFileThreshold` in bytes.
 const DEFAULT_BIG_FILE: u64 = 512 << 20;
 /// The default of `core.maxTreeDepth`.
-const DEFAULT_TREE_DEPTH: i64 = 2048;
+const DEFAULT_TREE_DEPTH: i32 = 2048;
 
 /// The attribute file of the system. A git that is not installed below `/usr` may have it elsewhere.
 const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
@@ -60,18 +62,16 @@ pub enum Umask {
 }
 
 impl Umask {
-    fn read(config: &Config) -> Result<Self> {
-        const KEY: &str = "tar.umask";
-        let Some(value) = config.value(KEY) else {
-            return Ok(Self::Bits(DEFAULT_UMASK));
-        };
-        let value = value.unwrap_or_default();
-        if value == "user" {
-            return Ok(Self::User);
+    /// Reads all values, since git refuses also one that another one overrides.
+    fn read(config: &Config, directory: &Path) -> Result<Self> {
+        let mut umask = Self::Bits(DEFAULT_UMASK);
+        for variable in config.variables().filter(|it| it.key == "tar.umask") {
+            umask = match &variable.value {
+                Some(value) if value == "user" => Self::User,
+                _ => Self::Bits(variable.number(directory, parse_int)?.cast_unsigned()),
+            };
         }
-        let bits = i32::try_from(integer(KEY, value)?)
-            .map_err(|_| bad_number(KEY, value, "out of range"))?;
-        Ok(Self::Bits(bits.cast_unsigned()))
+        Ok(umask)
     }
 }
 
@@ -83,24 +83,20 @@ impl RepositorySettings {
         environment: &Environment,
     ) -> Result<Self> {
         let boolean = |key: &str| config.boolean(key);
-        let number = |key: &str| {
-            let value = config.value(key);
-            value
-                .map(|value| integer(key, value.unwrap_or_default()))
-                .transpose()
-        };
         let autocrlf = match config.string("core.autocrlf") {
             Some(value) if value.eq_ignore_ascii_case(b"input") => AutoCrlf::Input,
             _ if boolean("core.autocrlf")? == Some(true) => AutoCrlf::True,
             _ => AutoCrlf::False,
         };
-        let big_file = number("core.bigFileThreshold")?;
+        let directory = &found.directory;
+        let big_file = config.variable("core.bigFileThreshold");
+        let big_file = big_file.map(|it| it.number(directory, parse_unsigned));
+        let depth = config.variable("core.maxTreeDepth");
+        let depth = depth.map(|it| it.number(directory, parse_int));
         Ok(Self {
-            umask: Umask::read(config)?,
-            big_file: big_file.map_or(DEFAULT_BIG_FILE, |bytes| bytes.max(0) as u64),
-            max_tree_depth: number("core.maxTreeDepth")?
-                .unwrap_or(DEFAULT_TREE_DEPTH)
-                .max(0) as usize,
+            umask: Umask::read(config, directory)?,
+            big_file: big_file.transpose()?.unwrap_or(DEFAULT_BIG_FILE),
+            max_tree_depth: depth.transpose()?.unwrap_or(DEFAULT_TREE_DEPTH).max(0) as usize,
             protect: Protect {
                 hfs: boolean("core.protectHFS")?.unwrap_or(false),
                 ntfs: boolean("core.protectNTFS")?.unwrap_or(true),
@@ -157,46 +153,77 @@ fn user_attributes(
 }
 
 /// The filters that run a command or are required. An empty command counts as none. Read only where files may be converted, so
-/// that an invalid value does not fail other runs.
-pub fn drivers(config: &Config) -> Result<HashMap<String, Arc<Driver>>> {
-    let names: BTreeSet<_> = config.section("filter").filter_map(|it| it.0).collect();
-    let mut drivers = HashMap::new();
-    for name in names {
-        let key = |key: &str| format!("filter.{name}.{key}");
-        let command = |kind: &str| {
-            let key = key(kind);
-            match config.value(&key) {
-                Some(None) => Err(missing_value(&key)),
-                value => Ok(value.flatten().map(ToOwned::to_owned)),
+/// that an invalid value does not fail other runs. There, git refuses also a value that another one overrides.
+pub fn drivers(config: &Config, directory: &Path) -> Result<HashMap<BString, Arc<Driver>>> {
+    let mut drivers: HashMap<BString, Driver> = HashMap::new();
+    for variable in config.variables() {
+        let Some((Some(name), key)) = variable.in_section("filter") else {
+            continue;
+        };
+        let driver = drivers.entry(name.to_owned()).or_default();
+        match key.as_bytes() {
+            b"clean" => {
+                variable.required(directory)?;
             }
-        };
-        let (smudge, process) = (command("smudge")?, command("process")?);
-        // A process replaces a smudge command, even if the process is empty.
-        let smudge = smudge.filter(|_| process.is_none());
-        let driver = Driver {
-            name: name.to_owned(),
-            smudge: smudge.filter(|command| !command.is_empty()),
-            process: process.filter(|command| !command.is_empty()),
-            required: config.boolean(&key("required"))?.unwrap_or_default(),
-        };
-        if driver.required || driver.smudge.is_some() || driver.process.is_some() {
-            drivers.insert(name.to_string(), Arc::new(driver));
+            b"smudge" => driver.smudge = Some(variable.required(directory)?.to_owned()),
+            b"process" => driver.process = Some(variable.required(directory)?.to_owned()),
+            b"required" => driver.required = variable.truth()?,
+            _ => {}
         }
     }
-    Ok(drivers)
+    let has_effect =
+        |driver: &Driver| driver.required || driver.smudge.is_some() || driver.process.is_some();
+    let complete = |(name, driver): (BString, Driver)| {
+        // A process replaces a smudge command, even if the process is empty.
+        let smudge = driver.smudge.filter(|_| driver.process.is_none());
+        let driver = Driver {
+            name: name.clone(),
+            smudge: smudge.filter(|command| !command.is_empty()),
+            process: driver.process.filter(|command| !command.is_empty()),
+            required: driver.required,
+        };
+        has_effect(&driver).then(|| (name, Arc::new(driver)))
+    };
+    Ok(drivers.into_iter().filter_map(complete).collect())
 }
 
-/// The `binary` settings of the drivers of the `diff` attribute, `None` for `auto`. Read only for formats
-/// that need them, so that an invalid value does not fail other runs.
-pub fn diff_binary(config: &Config) -> Result<HashMap<String, Option<bool>>> {
+/// Keys of `diff.<driver>` that need a value.
+const DIFF_COMMANDS: [&str; 6] = [
+    "algorithm",
+    "command",
+    "funcname",
+    "textconv",
+    "wordregex",
+    "xfuncname",
+];
+
+/// The `binary` settings of the drivers of the `diff` attribute, `None` for `auto`. Read only for formats that need them, so that
+/// an invalid value does not fail other runs. There, git refuses also a value that another one overrides.
+pub fn diff_binary(config: &Config, directory: &Path) -> Result<HashMap<BString, Option<bool>>> {
     let mut drivers = HashMap::new();
-    for name in config.section("diff").filter_map(|it| it.0) {
-        let key = format!("diff.{name}.binary");
-        let binary = match config.string(&key) {
-            Some(value) if value.eq_ignore_ascii_case(b"auto") => None,
-            _ => config.boolean(&key)?,
+    for variable in config.variables() {
+        let Some((Some(name), key)) = variable.in_section("diff") else {
+            continue;
         };
-        drivers.insert(name.to_string(), binary);
+        let binary = drivers.entry(name.to_owned()).or_insert(None);
+        match key.as_bytes() {
+            b"binary" => {
+                let value = variable.value.as_ref();
+                let is_auto = value.is_some_and(|value| value.eq_ignore_ascii_case(b"auto"));
+                *binary = if is_auto {
+                    None
+                } else {
+                    Some(variable.truth()?)
+                };
+            }
+            b"cachetextconv" | b"trustexitcode" => {
+                variable.truth()?;
+            }
+            key if DIFF_COMMANDS.iter().any(|it| key == it.as_bytes()) => {
+                variable.required(directory)?;
+            }
+            _ => {}
+        }
     }
     Ok(drivers)
 }

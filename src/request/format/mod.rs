@@ -6,14 +6,14 @@
 
 mod table;
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::{ffi::OsStr, path::Path};
 
 use bstr::{BStr, BString, ByteSlice};
 use sluice_deflate::Dialect;
 
 use crate::{
     base::error::{Error, Result, format_bytes},
-    git::config::{Config, Variable, value::truth},
+    git::config::{Config, Variable},
 };
 use table::{COMPRESSED, GZIP, TAR, ZIP};
 
@@ -315,14 +315,9 @@ impl FormatFilter {
 
     /// Takes the value of `variable`, whose name ends with `key`.
     fn set(&mut self, key: &BStr, variable: &Variable, directory: &Path) -> Result<()> {
-        match (key.as_bytes(), &variable.value) {
-            (b"command", None) => return Err(missing_command(variable, directory)),
-            (b"command", Some(command)) => self.command = Some(command.clone()),
-            (b"remote", None) => self.remote = Some(true),
-            (b"remote", Some(value)) => {
-                let key = variable.key.to_str_lossy();
-                self.remote = Some(truth(&key, value.as_bstr())?);
-            }
+        match key.as_bytes() {
+            b"command" => self.command = Some(variable.required(directory)?.to_owned()),
+            b"remote" => self.remote = Some(variable.truth()?),
             _ => {}
         }
         Ok(())
@@ -341,23 +336,6 @@ impl FormatFilter {
             remote: self.remote.unwrap_or(false),
         })
     }
-}
-
-/// The failure of a filter without a command, in the words that git has for the place of the `variable`.
-fn missing_command(variable: &Variable, directory: &Path) -> Error {
-    let key = variable.key.as_bytes();
-    let refused = match &variable.file {
-        Some(file) => {
-            let file = file.strip_prefix(directory).unwrap_or(file);
-            let line = variable.line.to_string();
-            format_bytes(
-                "bad config variable '{}' in file '{}' at line {}",
-                &[key, file.as_os_str().as_bytes(), line.as_bytes()],
-            )
-        }
-        None => format_bytes("unable to parse '{}' from command-line config", &[key]),
-    };
-    Error::fatal(refused).after(format_bytes("error: missing value for '{}'", &[key]))
 }
 
 #[cfg(test)]

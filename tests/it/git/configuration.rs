@@ -217,6 +217,181 @@ fn bad_values() {
     }
 }
 
+/// git looks at each value while it reads a filter, a driver or a setting of tar, and so a later value makes up for none.
+#[test]
+fn values_that_later_ones_override() {
+    let repo = Repo::init();
+    repo.write("file", "text\n");
+    repo.write(".gitattributes", "file filter=f diff=d\n");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-q", "-m", "first"]);
+    let file = repo.path().join(".git/config");
+    let sound = fs::read_to_string(&file).expect("our own");
+    for (section, lines) in [
+        ("tar", "umask = x\numask = 0"),
+        ("tar", "umask\numask = user"),
+        ("tar", "umask = 3000000000\numask = 0"),
+        ("tar \"x\"", "remote = bad\nremote = true"),
+        ("tar \"x\"", "command\ncommand = cat"),
+        ("core", "autocrlf = bad\nautocrlf = input"),
+        ("core", "bigFileThreshold = -1"),
+        ("core", "bigFileThreshold = 1k"),
+        ("filter \"f\"", "smudge\nsmudge = cat"),
+        ("filter \"f\"", "clean"),
+        ("filter \"g\"", "process\nprocess = cat"),
+        ("filter \"f\"", "required = bad\nrequired = false"),
+        ("filter \"f\"", "other"),
+        ("diff \"d\"", "binary = bad\nbinary = auto"),
+        ("diff \"e\"", "textconv"),
+        ("diff \"e\"", "cachetextconv = bad"),
+        ("diff \"d\"", "other"),
+        (
+            "uploadarchive",
+            "allowUnreachable = bad\nallowUnreachable = true",
+        ),
+    ] {
+        fs::write(&file, format!("{sound}[{section}]\n{lines}\n")).expect("our own");
+        for format in ["--format=tar", "--format=zip"] {
+            let (ours, theirs) = (
+                repo.sluice([format, "HEAD"]),
+                repo.archive([format, "HEAD"]),
+            );
+            // Older versions of git do not name the file of a number.
+            let said = |output: &Output| output.messages().replace(" in file .git/config", "");
+            assert_eq!(
+                ours.code(),
+                theirs.code(),
+                "{lines} {format}\n{ours}\n{theirs}"
+            );
+            assert_eq!(said(&ours), said(&theirs), "{lines} {format}");
+            assert!(ours.stdout == theirs.stdout, "{lines} {format}");
+        }
+    }
+}
+
+/// Attributes and configuration name a filter in bytes.
+#[test]
+fn a_filter_whose_name_is_not_utf8() {
+    let repo = Repo::init();
+    repo.write("file", "aaa\n");
+    repo.write(".gitattributes", b"file filter=gr\xf6\xdfe diff=gr\xf6\n");
+    repo.git(["add", "-A"]);
+    repo.git(["commit", "-q", "-m", "first"]);
+    let file = repo.path().join(".git/config");
+    let mut config = fs::read(&file).expect("our own");
+    config.extend(
+        b"[filter \"gr\xf6\xdfe\"]\nsmudge = tr a b\nrequired\n[diff \"gr\xf6\"]\nbinary\n",
+    );
+    fs::write(&file, &config).expect("our own");
+    repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+    repo.assert_same_within(&["2"], &["1m"], ["--format=zip", "HEAD"]);
+    config.extend(b"[filter \"gr\xf6\xdfe\"]\nsmudge\n");
+    fs::write(&file, &config).expect("our own");
+    let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
+    assert_eq!((ours.code(), ours.messages()), (128, theirs.messages()));
+}
+
+/// git complains, and goes on.
+#[test]
+fn messages_about_a_configuration_that_git_accepts() {
+    let repo = committed();
+    let user = repo.path().join("user");
+    let with_user = repo.clone().env("GIT_CONFIG_GLOBAL", &user);
+    for text in [
+        "k=v\n",
+        "k\nl = 1\n[a]\nb\n",
+        "[a \"b\0\"]\nk\n[a]\nb=1\02\n",
+    ] {
+        fs::write(&user, text).expect("our own");
+        with_user.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+    }
+    for condition in ["gitdir:./x", "gitdir/i:./", "gitdir:x", "onbranch:./"] {
+        let repo = repo
+            .clone()
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", format!("includeIf.{condition}.path"))
+            .env("GIT_CONFIG_VALUE_0", "/dev/null");
+        repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+    }
+}
+
+/// git resolves `..` by name, without a look at links, and a name above the start as the system does.
+#[test]
+fn a_system_file_behind_a_link() {
+    let repo = committed();
+    let _ = repo
+        .shell("mkdir -p d/far/deep d/sub && ln -s far/deep d/link")
+        .success();
+    for (place, bits) in [("d/file", "0"), ("d/far/file", "7"), ("file", "70")] {
+        repo.write(place, format!("[tar]\numask = 0{bits}\n"));
+    }
+    for named in [
+        "d/link/../file",
+        "./d//link/../file",
+        "d/../file",
+        "d/link/../../file",
+        "../no",
+        "d/..",
+        "$/d/link/../file",
+    ] {
+        let named = named.replace('$', repo.path().to_str().expect("our own"));
+        let repo = repo
+            .clone()
+            .env("GIT_CONFIG_NOSYSTEM", "0")
+            .env("GIT_CONFIG_SYSTEM", &named);
+        let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
+        assert_eq!(fatal(&ours), fatal(&theirs), "{named}\n{ours}\n{theirs}");
+        assert!(ours.stdout == theirs.stdout, "{named}");
+    }
+}
+
+/// As with the options.
+#[test]
+fn numbers_of_the_cache_that_are_negative() {
+    for key in ["sluice.cacheJobs", "sluice.cacheSize"] {
+        let repo = committed();
+        repo.git(["config", "sluice.cache", "/dev/null/none"]);
+        repo.git(["config", key, "-1"]);
+        let output = repo.sluice(["HEAD"]);
+        let expected = format!(
+            "fatal: bad numeric config value '-1' for '{key}'\ncaused by: the number is negative\n"
+        );
+        assert_eq!((output.code(), output.messages()), (128, expected.into()));
+        assert!(output.stdout.is_empty());
+    }
+}
+
+/// Strings of C end at a NUL.
+#[test]
+fn a_nul_in_files() {
+    let repo = committed();
+    let file = repo.path().join(".git/config");
+    let sound = fs::read_to_string(&file).expect("our own");
+    for text in [
+        "[tar]\numask = 0\07",
+        "[tar \"x\0y\"]\ncommand = cat",
+        "[tar]\numask\0 = 0",
+        "# \0\n[tar]\numask=0",
+    ] {
+        fs::write(&file, format!("{sound}{text}\n")).expect("our own");
+        repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+    }
+    fs::write(&file, sound).expect("our own");
+    fs::create_dir(repo.path().join("linked")).expect("our own");
+    for text in [
+        "gitdir: ../.git\0x\n",
+        "gitdir: ../.git\r\n",
+        "gitdir: ../no\0\n",
+    ] {
+        repo.write("linked/.git", text);
+        let linked = repo.clone().at("linked");
+        let (ours, theirs) = (linked.sluice(["HEAD"]), linked.archive(["HEAD"]));
+        assert_eq!(ours.code(), theirs.code(), "{text:?}\n{ours}\n{theirs}");
+        assert_eq!(ours.messages(), theirs.messages(), "{text:?}");
+        assert!(ours.stdout == theirs.stdout, "{text:?}");
+    }
+}
+
 /// As the user's shell spells it.
 #[test]
 fn values_that_are_not_utf8() {
