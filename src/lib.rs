@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Semantic versioning covers these four names, together with the options, the JSON and the exit statuses that the
-//! documents list. All modules are public for the benchmarks, fuzz targets and tests of this package, and change without notice.
+//! documents list. All else that is public is for the benchmarks, fuzz targets and tests of this package, and changes without notice.
 //!
 //! # From arguments to archive bytes
 //!
@@ -39,29 +39,26 @@
 //!                      on a miss: └──┘ plan ─> … ─> format
 //! ```
 //!
-//! # Folders
+//! # Crates
 //!
-//! A file imports only from its own folder and from folders below it in this table, and no two files import each other. The
-//! test `layers` checks both.
+//! git-sluice is several products in one workspace. Each is a crate that can be read, tested and left out alone. A crate imports
+//! only crates below its own in this table, and Cargo refuses anything else.
 //!
-//! | folder | what it does |
-//! |---|---|
-//! | [`commands`] | Carries out what the user asks for: an archive, an answer about one, a batch, a server, the [`Session`]. |
-//! | [`directory`] | Brings directories up to date without a repository: applies archives, publishes them in buckets. |
-//! | [`archive`] | Carries a request out, whole, for a range of bytes, or to measure it. Only this folder knows plan, objects and format. |
-//! | [`request`] | Decides what the arguments mean, once: repositories, revision, filters, format, and the key of the archive. |
-//! | [`plan`] | Walks trees and lists the entries of the archive in git's order, with the place of each blob. |
-//! | [`output`] | Writes the archive to its destination, and the reports about it: manifest, summary, progress. |
-//! | [`cache`] | Shares one archive between many readers through a directory. Knows keys, files and bytes only. |
-//! | [`filter`] | Decides what the reader does not want or may not see: exclude rules, limits, access rules. |
-//! | [`git`] | Reads a repository as git does: environment, configuration, refs, objects, attributes, pathspecs, conversions. |
-//! | [`mod@format`] | Turns names and bytes into tar and zip, and compresses them. Does not know git. |
-//! | [`unarchive`] | Reads archives that other programs wrote, entry by entry. Writes no file, and does not know git. |
-//! | [`cli`] | Holds the command line as it was typed: options, help, completions. |
-//! | [`base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. |
+//! | crate | what it does | left out without the feature |
+//! |---|---|---|
+//! | `git-sluice` (`src`) | The program: [`commands`], one for each thing that a user asks for, and the [`Session`]. | |
+//! | [`sluice_compare`](../sluice_compare/index.html) | Compares an archive with the commit that it claims to be. | `compare` |
+//! | [`sluice_fleet`](../sluice_fleet/index.html) | Brings directories up to date without a repository: applies archives, publishes them in buckets. | `fleet` |
+//! | [`sluice_core`] | A request becomes an archive: `request`, `plan`, `filter`, `archive`, `output`, `cache`. | |
+//! | [`sluice_git`] | Reads a repository as git does: environment, configuration, refs, objects, attributes, pathspecs, conversions. | |
+//! | [`sluice_format`] | Turns names and bytes into tar and zip, and reads archives that other programs wrote. Does not know git. | |
+//! | [`sluice_indexers`] | Matches paths by the patterns of code-search indexers. | |
+//! | [`sluice_cli`] | Holds the command line as it was typed: options, help, completions. | |
+//! | [`sluice_base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. | |
 //!
-//! Two engines are crates of their own, which know nothing of this one: [`sluice_deflate`] makes the bytes of zlib and gzip on
-//! several threads, and [`sluice_inflate`] inflates entries of packs.
+//! Two engines know nothing of these crates: [`sluice_deflate`](../sluice_deflate/index.html) makes the bytes of zlib and gzip on several threads, and
+//! [`sluice_inflate`](../sluice_inflate/index.html) inflates entries of packs. `cargo build --no-default-features` builds the plain replacement of
+//! `git archive`. `tests/it/budgets.txt` limits the lines of each crate.
 //!
 //! The plan streams: it hands over windows of a few thousand entries and plans the next window while the last is decoded.
 //! All threads look up blobs, and threads that would wait for a walk share it. With submodules the plan is a stack of walks,
@@ -78,8 +75,7 @@
 //!   LFS whose object is sent. The walk does not read an ignored directory.
 //! * If packs are not in memory, a thread reads the trees ahead level by level, and each window of the plan asks the system for
 //!   its objects before it looks at one. These are hints: they decide nothing, and they fail in silence.
-//! * `format` does not know git, `base::pipeline` knows neither git nor tar, `git::objects` sees no path, and `git::convert`
-//!   sees paths but no archive.
+//! * `format` does not know git, `pipeline` knows neither git nor tar, `objects` sees no path, and `convert` sees paths but no archive.
 //! * An archive in the cache is the donor of the next one of its family (`archive::donor`): files without conversion are copied
 //!   by the id of their blob. Only bytes come from there, after their sum was checked; the plan decides everything else.
 //! * Every queue and cache has a limit in bytes, and an object above the limit is streamed. The walk returns mapped pages of
@@ -102,17 +98,17 @@
 //!   about an archive and servers fetch nothing.
 
 pub mod commands;
-pub mod directory;
-pub mod archive;
-pub mod request;
-pub mod plan;
-pub mod output;
-pub mod cache;
-pub mod filter;
-pub mod git;
-pub mod format;
-pub mod unarchive;
-pub mod cli;
-pub mod base;
 
 pub use commands::session::{CommandLine, Failure, Outputs, Session};
+#[doc(hidden)]
+pub use sluice_core::{archive, cache, filter, output, plan, request};
+#[cfg(feature = "fleet")]
+#[doc(hidden)]
+pub use sluice_fleet as directory;
+#[doc(hidden)]
+pub use sluice_format::unarchive;
+#[doc(hidden)]
+pub use {
+    sluice_base as base, sluice_cli as cli, sluice_format as format, sluice_git as git,
+    sluice_indexers as indexers,
+};

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use git_sluice::output::report::Terminal;
+use git_sluice::base::progress::Terminal;
 use rustix::termios::{tcgetwinsize, ttyname};
 
 /// The columns of a terminal that does not know its size.

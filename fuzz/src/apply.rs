@@ -6,9 +6,9 @@
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
 use git_sluice::{
+    base::progress::Console,
     base::working_directory::WorkingDirectory,
     directory::apply::{ApplyOptions, Archive, Check, Reports, TargetDirectory},
-    output::report::Console,
 };
 use tempfile::TempDir;
 

@@ -5,9 +5,10 @@
 use std::cell::RefCell;
 
 use super::{HASH, Objects, id_of};
+use git_sluice::base::name::Protect;
 use git_sluice::git::{
     objects::reader::Reader,
-    tree::{Protect, TreeRules, TreeStep, Trees, look_up},
+    tree::{TreeRules, TreeStep, Trees, look_up},
 };
 
 const MAX_STEPS: usize = 2000;

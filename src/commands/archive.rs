@@ -7,24 +7,23 @@ use std::{
     path::Path,
 };
 
-use super::{Context, context::Opened};
-use crate::{
+use sluice_base::{
+    error::{Error, ExitKind, Result, format_bytes},
+    io::print_line,
+    progress::{Console, Meter, Terminal, Total},
+};
+use sluice_cli as cli;
+use sluice_cli::{Args, CliError, RawArgs};
+use sluice_core::context::{Context, Opened};
+use sluice_core::{
     archive::{self, ArchiveOutputs, RunStats},
-    base::{
-        error::{Error, ExitKind, Result, format_bytes},
-        io::print_line,
-    },
     cache::Account,
-    cli::{self, Args, CliError, RawArgs},
-    git::{
-        environment::Environment,
-        repository::{Repository, promisor::FetchAccount},
-    },
-    output::{
-        self, Destination,
-        report::{Console, Meter, Reports, Terminal, Total},
-    },
+    output::{self, Destination, report::Reports},
     request::{self, Access, Purpose, Request, format::Formats},
+};
+use sluice_git::{
+    environment::Environment,
+    repository::{Repository, promisor::FetchAccount},
 };
 
 /// Writes the archive that `words` describe. Mistakes are reported in git's order: that of these lines.

@@ -1,7 +1,8 @@
 //! `completions`: prints completions for a shell.
 
-use super::Context;
-use crate::cli::{self, CliError, RawArgs};
+use sluice_cli as cli;
+use sluice_cli::{CliError, RawArgs};
+use sluice_core::context::Context;
 
 pub(super) fn run(words: RawArgs<'_>, context: &Context<'_>) -> Result<(), CliError> {
     let options: cli::Completions = words.options()?;

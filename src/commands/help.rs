@@ -1,10 +1,9 @@
 //! `help`: explains a command, a group of options or a profile.
 
-use super::Context;
-use crate::{
-    cli::{self, CliError, Profile, RawArgs},
-    request::profile_options,
-};
+use sluice_cli as cli;
+use sluice_cli::{CliError, Profile, RawArgs};
+use sluice_core::context::Context;
+use sluice_core::request::profile_options;
 
 pub(super) fn run(words: RawArgs<'_>, context: &Context<'_>) -> Result<(), CliError> {
     let options: cli::Help = words.options()?;

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::Context;
-use crate::{
+use sluice_base::error::{Error, Result};
+use sluice_cli::{Args, CliError, Info, RawArgs};
+use sluice_core::context::Context;
+use sluice_core::{
     archive::{Measurement, UnknownReason, measure},
-    base::error::{Error, Result},
     cache::StoredArchive,
-    cli::{Args, CliError, Info, RawArgs},
     output::report::{Subject, json_line},
     request::{Content, Purpose, Request},
 };

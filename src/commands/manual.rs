@@ -1,7 +1,8 @@
 //! `manual`: prints a manual page.
 
-use super::Context;
-use crate::cli::{self, CliError, CommandName, RawArgs};
+use sluice_cli as cli;
+use sluice_cli::{CliError, CommandName, RawArgs};
+use sluice_core::context::Context;
 
 pub(super) fn run(words: RawArgs<'_>, context: &Context<'_>) -> Result<(), CliError> {
     let options: cli::Manual = words.options()?;

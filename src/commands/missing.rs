@@ -4,18 +4,19 @@ use std::io::{self, BufWriter, Write};
 
 use bstr::ByteSlice;
 
-use super::{Context, context::Opened};
-use crate::{
+use sluice_base::error::{Error, Result};
+use sluice_cli as cli;
+use sluice_cli::{Args, CliError, RawArgs};
+use sluice_core::context::{Context, Opened};
+use sluice_core::{
     archive::survey,
-    base::error::{Error, Result},
-    cli::{self, Args, CliError, RawArgs},
     filter::access::AccessRules,
-    git::{
-        objects::wanted::{Missing, MissingObjects, Role},
-        repository::{Repository, promisor::FetchAccount},
-    },
     output::report::{MissingList, Subject},
     request::{Inputs, PartialRequest, Purpose},
+};
+use sluice_git::{
+    objects::wanted::{Missing, MissingObjects, Role},
+    repository::{Repository, promisor::FetchAccount},
 };
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {

@@ -8,28 +8,21 @@ pub mod session;
 pub mod stand_in;
 pub mod upload_archive;
 
-mod apply;
 mod archive;
-mod compare;
 mod completions;
-mod context;
 mod explain;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod help;
 mod info;
 mod ls;
 mod manual;
 mod missing;
-mod prune;
-mod publish;
-mod runtime;
-mod verify;
 
-use crate::{
-    base::error::Error,
-    cli::{CliError, CommandName, RawArgs},
-};
-pub use context::{Context, refuse_ambiguous};
-pub use runtime::Runtime;
+use sluice_base::error::Error;
+use sluice_cli::{CliError, CommandName, RawArgs};
+pub use sluice_core::context::{Context, refuse_ambiguous};
+pub use sluice_core::runtime::Runtime;
 
 /// Runs the command that `words` give. A batch, a server and a stand-in need the process, so its
 /// owner runs them.
@@ -41,15 +34,21 @@ pub fn run(words: RawArgs<'_>, context: Context<'_>) -> Result<(), CliError> {
         CommandName::Explain => explain::run(words, context),
         CommandName::Info => info::run(words, context),
         CommandName::Missing => missing::run(words, context),
-        CommandName::Apply => apply::run(words, context),
-        CommandName::Verify => verify::run(words, context),
-        CommandName::Compare => compare::run(words, context),
-        CommandName::Publish => publish::run(words, context),
-        CommandName::Prune => prune::run(words, context),
+        #[cfg(feature = "fleet")]
+        CommandName::Apply => fleet::apply::run(words, context),
+        #[cfg(feature = "fleet")]
+        CommandName::Verify => fleet::verify::run(words, context),
+        #[cfg(feature = "compare")]
+        CommandName::Compare => sluice_compare::run(words, context),
+        #[cfg(feature = "fleet")]
+        CommandName::Publish => fleet::publish::run(words, context),
+        #[cfg(feature = "fleet")]
+        CommandName::Prune => fleet::prune::run(words, context),
         CommandName::Completions => completions::run(words, &context),
         CommandName::Manual => manual::run(words, &context),
         CommandName::Help => help::run(words, &context),
-        command @ (CommandName::Batch | CommandName::UploadArchive | CommandName::StandIn) => {
+        // A batch, a server, a stand-in; and what the program was built without, which the command line does not know.
+        command => {
             let refused = format!("'{}' cannot be a request", command.as_str());
             Err(Error::usage(refused).into())
         }

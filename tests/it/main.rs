@@ -4,6 +4,7 @@
 //! `support` is the language they are written in; of the tests, `archive/oracle.rs` is the main thing.
 
 mod archive;
+mod budget;
 mod cache;
 mod cli;
 mod commands;
@@ -13,7 +14,6 @@ mod documents;
 mod filter;
 mod format;
 mod git;
-mod layers;
 mod leftovers;
 mod messages;
 mod output;

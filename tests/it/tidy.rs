@@ -130,9 +130,9 @@ const BANNED: [(&str, &str); 24] = [
 ];
 /// git's own word in the name of a variable.
 const OTHER_MEANINGS: [(&str, &str); 3] = [
-    ("src/git/environment.rs", "ceiling"),
-    ("src/git/program.rs", "ceiling"),
-    ("src/git/repository/discover.rs", "ceiling"),
+    ("crates/git/src/environment.rs", "ceiling"),
+    ("crates/git/src/program.rs", "ceiling"),
+    ("crates/git/src/repository/discover.rs", "ceiling"),
 ];
 
 /// Texts at other places.

@@ -10,9 +10,11 @@ use std::{fs, io};
 
 /// What `cargo test` hands on to all tests, so that slow ones run as well.
 const ALL: &str = "--include-ignored";
+/// The same for the slow ones alone.
+const SLOW: &str = "--ignored";
 
 fn main() -> io::Result<()> {
-    if !std::env::args().any(|word| word == ALL) {
+    if !std::env::args().any(|word| word == ALL || word == SLOW) {
         println!("\nslow tests were left out; 'cargo test -- {ALL}' runs them, too");
     }
     let name = format!("skipped-{}", parent_id());

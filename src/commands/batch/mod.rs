@@ -20,17 +20,15 @@ use std::{
 
 use crossbeam_channel::bounded;
 
-use crate::{
-    base::error::{Error, Result},
-    commands::{
-        session::{CommandLine, Outputs, Session},
-        upload_archive::side_band::{LARGE_PACKET, SideBand},
-    },
-    output::report::BANDS,
+use crate::commands::{
+    session::{CommandLine, Outputs, Session},
+    upload_archive::side_band::{LARGE_PACKET, SideBand},
 };
 pub use options::Options;
 use request::Asked;
 use responses::{ResponseQueue, ResponseSlot};
+use sluice_base::error::{Error, Result};
+use sluice_core::output::report::BANDS;
 
 /// The stack of a thread that answers, in bytes: that of a process's first thread.
 const STACK: usize = 8 << 20;

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, thread};
 
-use crate::cli;
+use sluice_cli as cli;
 
 /// The most requests that overlap by default, however many processors there are: each may need its share of memory.
 const MAX_DEFAULT_JOBS: usize = 4;
@@ -59,7 +59,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::Options;
-    use crate::cli;
+    use sluice_cli as cli;
 
     #[test]
     fn requests_share_a_half_of_the_memory() {

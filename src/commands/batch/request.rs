@@ -2,10 +2,8 @@
 
 use std::{ffi::OsString, io::BufRead, os::unix::ffi::OsStringExt};
 
-use crate::{
-    base::error::{Error, Result},
-    git::pkt_line::{ReadError, read_line},
-};
+use sluice_base::error::{Error, Result};
+use sluice_git::pkt_line::{ReadError, read_line};
 
 /// What each packet of a request begins with.
 const TOKEN: &[u8] = b"argument ";

@@ -7,19 +7,19 @@ use std::{io::Write, os::unix::ffi::OsStrExt};
 
 use bstr::ByteSlice;
 
-use super::Context;
-use crate::{
-    base::{
-        buffer::Buffer,
-        error::{Error, Result, format_bytes, printable_path},
-    },
-    cli::{CliError, Explain, RawArgs},
-    git::pathspec::from_root,
+use rules::Explanation;
+use search::explanation;
+use sluice_base::{
+    buffer::Buffer,
+    error::{Error, Result, format_bytes, printable_path},
+};
+use sluice_cli::{CliError, Explain, RawArgs};
+use sluice_core::context::Context;
+use sluice_core::{
     output::report::PathAnswer,
     request::{Content, Purpose},
 };
-use rules::Explanation;
-use search::explanation;
+use sluice_git::pathspec::from_root;
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let (explain, question) = context.question(words, |it: &Explain, extras| {

@@ -5,15 +5,15 @@
 use bstr::BString;
 use gix_hash::ObjectId;
 
-use crate::{
-    base::error::{Result, counted, format_bytes, printable_path},
+use sluice_base::error::{Result, counted, format_bytes, printable_path};
+use sluice_core::{
     filter::{Disposition, OmissionReason, PlaceholderContent, rule::Rule},
-    format::MemberKind,
-    git::{
-        objects::reader::Reader,
-        tree::{KeptLink, Mode},
-    },
     plan::view::View,
+};
+use sluice_format::MemberKind;
+use sluice_git::{
+    objects::reader::Reader,
+    tree::{KeptLink, Mode},
 };
 
 const SENT: &str = "sent";

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use gix_hash::ObjectId;
 
 use super::rules::{Explainer, Explanation};
-use crate::{
-    base::error::Result,
-    git::{
-        objects::reader::Reader,
-        tree::{TreeStep, Trees},
-    },
+use sluice_base::error::Result;
+use sluice_core::{
     plan::{StoreId, outer::Entered, view::Sizes},
     request::ArchivedRepository,
+};
+use sluice_git::{
+    objects::reader::Reader,
+    tree::{TreeStep, Trees},
 };
 
 /// The explanation of `path` in an archive of everything in `repositories`. `None` if the path does not exist.

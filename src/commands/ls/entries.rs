@@ -1,13 +1,14 @@
 //! The entries that an archive would have, one after another. Of all blobs only the targets of links are read.
 
-use crate::{
-    base::{buffer::Buffer, error::Result, pipeline::Source},
+use sluice_base::{buffer::Buffer, error::Result, pipeline::Source};
+use sluice_core::{
     filter::Disposition,
-    format::MemberKind,
-    git::objects::reader::Reader,
     plan::{Entry, Planner, Window, view::Sizes},
+    portability::{Doubles, PathHashes},
     request::Content,
 };
+use sluice_format::MemberKind;
+use sluice_git::objects::reader::Reader;
 
 /// An entry that the archive would have.
 pub(super) struct Listed<'a> {
@@ -39,6 +40,18 @@ pub(super) fn each_entry(
             return Ok(());
         }
     }
+}
+
+/// The names in `content` that have a double on another system. Keeps a few bytes of each entry.
+pub(super) fn doubles(content: Content) -> Result<Doubles> {
+    let mut paths = Vec::new();
+    each_entry(content, |listed| {
+        if !listed.entry.is_omitted() {
+            paths.push(PathHashes::of(listed.window.path(listed.entry)));
+        }
+        Ok(())
+    })?;
+    Ok(Doubles::among(paths))
 }
 
 /// Whether the content of the entry, which was not read, may be that of a binary file.

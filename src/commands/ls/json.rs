@@ -4,13 +4,10 @@ use std::io::Write;
 
 use bstr::ByteSlice;
 
-use super::{
-    entries::{Listed, Readers, each_entry},
-    unportable::Doubles,
-};
-use crate::{
+use super::entries::{Listed, Readers, doubles, each_entry};
+use sluice_base::{buffer::Buffer, error::Result};
+use sluice_core::{
     archive::{archive_length, list_deletions, record},
-    base::{buffer::Buffer, error::Result},
     output::report::{Listing, Record},
     plan::lfs_object,
     request::Request,
@@ -27,7 +24,7 @@ pub(super) fn list(request: Request, out: &mut dyn Write) -> Result<()> {
     }
     let repositories = content.repositories.clone();
     let mut readers = Readers::of(&content);
-    let doubles = Doubles::of(content.clone())?;
+    let doubles = doubles(content.clone())?;
     let mut line = Buffer::default();
     each_entry(content, |listed| {
         let Listed { window, entry, .. } = listed;

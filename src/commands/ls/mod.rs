@@ -3,16 +3,13 @@
 mod entries;
 mod json;
 mod text;
-pub(super) mod unportable;
 
 use std::io::{BufWriter, Write};
 
-use super::Context;
-use crate::{
-    base::error::Error,
-    cli::{Args, CliError, Ls, RawArgs},
-    request::Purpose,
-};
+use sluice_base::error::Error;
+use sluice_cli::{Args, CliError, Ls, RawArgs};
+use sluice_core::context::Context;
+use sluice_core::request::Purpose;
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
     let (ls, question) = context.question(words, |ls: &Ls, extras| Args {

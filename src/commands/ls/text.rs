@@ -2,22 +2,19 @@
 
 use std::io::Write;
 
-use super::{
-    entries::{Listed, Readers, each_entry},
-    unportable::Doubles,
+use super::entries::{Listed, Readers, doubles, each_entry};
+use sluice_base::{
+    error::{Error, Result, counted, format_bytes, printable_path},
+    io::print_line,
 };
-use crate::{
+use sluice_core::{
     archive::archive_length,
-    base::{
-        error::{Error, Result, counted, format_bytes, printable_path},
-        io::print_line,
-    },
     filter::Disposition,
-    format::MemberKind,
     output::report::Unportable,
     plan::Entry,
     request::{Delta, Request},
 };
+use sluice_format::MemberKind;
 
 /// The word for a file that is sent with its content unless the content turns out to be binary.
 const UNDECIDED: &str = "content?";
@@ -43,7 +40,7 @@ pub(super) fn list(
     if let Some(delta) = &request.content.delta {
         deleted(delta, out)?;
     }
-    let doubles = Doubles::of(request.content.clone())?;
+    let doubles = doubles(request.content.clone())?;
     let mut readers = Readers::of(&request.content);
     let mut totals = Totals::default();
     let failed = |error: std::io::Error| Error::write(&error);

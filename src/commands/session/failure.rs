@@ -4,10 +4,8 @@ use std::{error, fmt};
 
 use bstr::BString;
 
-use crate::{
-    base::error::{Error, ExitKind},
-    cli::CliError,
-};
+use sluice_base::error::{Error, ExitKind};
+use sluice_cli::CliError;
 
 /// The failure of a request: what a process of its own would have left.
 #[derive(Clone, Debug)]

@@ -21,21 +21,23 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{
-    base::{
-        error::{Error, Result, format_bytes, strerror},
-        threads::Lock,
-    },
-    cli::{CliError, OptionTables, RawArgs},
-    commands::{self, Context},
-    git::{environment::Environment, repository::pool::RepositoryPool},
-    output::{self, Unfinished, report::Terminal},
-    request::Access as Caller,
-};
+use crate::commands::{self};
 pub use command_line::CommandLine;
 pub use failure::Failure;
 pub use outputs::Outputs;
 use runtime::RequestRuntime;
+use sluice_base::{
+    error::{Error, Result, format_bytes, strerror},
+    progress::Terminal,
+    threads::Lock,
+};
+use sluice_cli::{CliError, OptionTables, RawArgs};
+use sluice_core::{
+    context::Context,
+    output::{self, Unfinished},
+    request::Access as Caller,
+};
+use sluice_git::{environment::Environment, repository::pool::RepositoryPool};
 
 /// Repositories that stay open by default.
 const REPOSITORIES: usize = 100;

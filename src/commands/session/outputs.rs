@@ -8,14 +8,12 @@ use std::{
 };
 
 use super::Failure;
-use crate::{
-    base::{
-        error::{Error, Result},
-        threads::Lock,
-    },
-    cli::CliError,
-    output::Destination,
+use sluice_base::{
+    error::{Error, Result},
+    threads::Lock,
 };
+use sluice_cli::CliError;
+use sluice_core::output::Destination;
 
 type Stream = Box<dyn Write + Send>;
 

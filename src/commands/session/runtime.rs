@@ -3,14 +3,14 @@
 use std::{ffi::OsString, io::Read};
 
 use super::outputs::Outputs;
-use crate::{
-    base::error::{Error, Result},
-    commands::Runtime,
-    git::{
-        environment::Environment,
-        repository::{Repository, pool::RepositoryPool},
-    },
+use sluice_base::error::{Error, Result};
+use sluice_core::{
     output::{Destination, Unfinished},
+    runtime::Runtime,
+};
+use sluice_git::{
+    environment::Environment,
+    repository::{Repository, pool::RepositoryPool},
 };
 
 /// A request of a session.

@@ -13,14 +13,14 @@ use std::{
 use bstr::{BString, ByteSlice};
 
 use super::script::{NAME, identity, is_program, is_stand_in};
-use crate::{
-    base::error::{Error, Result, format_bytes, printable_path, strerror},
+use sluice_base::error::{Error, Result, format_bytes, printable_path, strerror};
+use sluice_cli::Args;
+use sluice_core::{
     cache,
-    cli::Args,
-    git::{environment::Environment, repository::Repository},
     output::report::open_log,
     request::{GZIP_KEY, KEYS, cache_settings, check_gzip, log_file},
 };
+use sluice_git::{environment::Environment, repository::Repository};
 
 /// The columns of a name.
 const NAME_WIDTH: usize = 16;

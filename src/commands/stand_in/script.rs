@@ -1,7 +1,6 @@
 //! Writes the stand-in: a `git` that passes archives to git-sluice and everything else to the real git.
 //!
-//! The file is a shell script, which costs 0.8 ms for other commands of git and 2.0 to 2.4 ms for an archive, as
-//! `cargo xtask measure stand-in` shows. It works without this program: if git-sluice was removed, or cannot start, the real
+//! The file is a shell script, which costs 0.8 ms for other commands of git and 2.0 to 2.4 ms for an archive. It works without this program: if git-sluice was removed, or cannot start, the real
 //! git does the work. The try costs more than half of the time for an archive.
 
 use std::{
@@ -18,7 +17,7 @@ use std::{
 
 use bstr::{BString, ByteSlice};
 
-use crate::base::error::{Error, Result, format_bytes, strerror};
+use sluice_base::error::{Error, Result, format_bytes, strerror};
 
 /// The script, without the paths of git-sluice, of the real git, and of its own directory.
 const SCRIPT: &str = include_str!("git.sh");

@@ -3,7 +3,7 @@
 //! [`server`] speaks the protocol of git-upload-archive(1) and leaves the archive to a process that it
 //! starts, the *writer*: the client learns how the writer ended. It must never know what an
 //! archive looks like, and it trusts nothing that a client sends: the writer takes only options of
-//! git's and grants only what [`Access::Remote`](crate::request::Access) may have.
+//! git's and grants only what [`Access::Remote`](sluice_core::request::Access) may have.
 
 pub mod server;
 pub mod side_band;

@@ -17,16 +17,14 @@ use std::{
 use gix_packetline::blocking_io::encode;
 
 use super::side_band::{SMALL_PACKET, SideBand};
-use crate::{
-    base::{
-        error::{Error, Result, strerror},
-        io::each_piece,
-    },
-    git::{
-        environment::Environment,
-        pkt_line::{ReadError, read_line},
-        repository::served,
-    },
+use sluice_base::{
+    error::{Error, Result, strerror},
+    io::each_piece,
+};
+use sluice_git::{
+    environment::Environment,
+    pkt_line::{ReadError, read_line},
+    repository::served,
 };
 
 /// What to say to whom does not know how to call a server.

@@ -10,7 +10,7 @@ use std::{
 
 use gix_packetline::{Channel, blocking_io::encode};
 
-use crate::base::{io::write_all_vectored, threads::Lock};
+use sluice_base::{io::write_all_vectored, threads::Lock};
 
 /// As much as `git upload-archive` puts into one packet.
 pub const SMALL_PACKET: usize = 16384;

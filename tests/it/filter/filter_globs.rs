@@ -1,7 +1,8 @@
 //! Rules that decide by name, against the plainest matcher there is: what is filed, settled early or
 //! pruned must be what one pattern after the other would say.
 
-use git_sluice::filter::{access::AccessRules, glob::Glob, ignore::Ignore};
+use git_sluice::filter::{access::AccessRules, ignore::Ignore};
+use git_sluice::indexers::glob::Glob;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use git_sluice::{
+    base::progress::{Console, Terminal},
     base::{
         buffer::spool::{Spool, Spooled},
         error::{Error, Result},
@@ -20,7 +21,6 @@ use git_sluice::{
             Update,
         },
     },
-    output::report::{Console, Terminal},
 };
 
 use crate::{

@@ -3,21 +3,18 @@
 //!
 //! Only what the files import is replaced: threads, channels, locks, errors, and the steps of the directory of the cache.
 
-/// What the files import, by the same names.
-mod base {
-    #[cfg(test)]
-    pub(crate) use crate::temporary;
-    pub(crate) use crate::{error, io, sync, threads};
-}
+// What the files import, by the same name.
+extern crate self as sluice_base;
+
 pub mod cache;
 pub mod error;
 mod io;
-#[path = "../../../src/base/pipeline/mod.rs"]
+#[path = "../../../crates/base/src/pipeline/mod.rs"]
 pub mod pipeline;
 pub mod process;
 mod sync;
 #[cfg(test)]
-#[path = "../../../src/base/temporary.rs"]
+#[path = "../../../crates/base/src/temporary.rs"]
 mod temporary;
 mod threads;
 

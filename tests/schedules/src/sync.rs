@@ -1,4 +1,4 @@
-//! Threads and channels for the pipeline and the cache, in place of those in `src/base/sync.rs`.
+//! Threads and channels for the pipeline and the cache, in place of those in `crates/base/src/sync.rs`.
 
 pub(crate) use shuttle::sync::Condvar;
 

@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 /// A change in this file recompiles the program, and nothing that it depends on.
-const CHANGED: &str = "src/plan/walk.rs";
+const CHANGED: &str = "crates/core/src/plan/walk.rs";
 
 /// A command to time in the clone, and the folder of the target folder in which it compiles.
 struct Step {

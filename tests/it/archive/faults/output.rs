@@ -167,7 +167,7 @@ fn answers_to_a_full_device() {
             .shell(&format!("{command} --list >/dev/full"))
             .success();
     }
-    let full = repo.shell("git-sluice profile zoekt >/dev/full");
+    let full = repo.shell("git-sluice help zoekt >/dev/full");
     full.assert_failure(128, "fatal: write error: No space left on device\n");
 }
 

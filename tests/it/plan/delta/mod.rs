@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 
 use git_sluice::base::working_directory::WorkingDirectory;
 use git_sluice::{
+    base::progress::Console,
     directory::apply::{ApplyOptions, Archive, Reports, TargetDirectory},
-    output::report::Console,
 };
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,0 +1,242 @@
+//! Takes the entries of an archive and computes the ids that git would give their contents, on all processors.
+//!
+//! No content is kept: small files are hashed by threads, large ones as they are read.
+
+use std::{
+    io::{self, Read},
+    sync::Arc,
+    thread,
+};
+
+use crossbeam_channel::Receiver;
+use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
+
+use super::{
+    form::TarForm,
+    table::{Ids, Table, clean},
+};
+use sluice_base::{
+    error::{Error, Result},
+    pipeline::default_threads,
+    progress::{Console, Done, Meter},
+    threads::Workers,
+};
+use sluice_format::unarchive::{self, Form, Item, Kind, Raw, Source, Visitor, unreadable};
+
+/// Files of at most this many bytes are hashed by threads.
+const SMALL: u64 = 1 << 20;
+
+/// A reason why readers of an archive may disagree.
+pub(super) struct Doubt {
+    /// The path of the entry; empty if it is about the archive.
+    pub(super) path: Vec<u8>,
+    pub(super) reason: &'static str,
+}
+
+/// What was read of an archive.
+pub(super) struct Contents {
+    pub(super) table: Table,
+    pub(super) form: Form,
+    pub(super) raw: Raw,
+    /// The facts of a tar.
+    pub(super) tar: TarForm,
+    pub(super) comment: Option<ObjectId>,
+    pub(super) doubts: Vec<Doubt>,
+    /// Why the rest was not read.
+    pub(super) damage: Option<Error>,
+}
+
+/// How an archive is read.
+pub(super) struct Reading<'a> {
+    pub(super) hash: HashKind,
+    pub(super) threads: Option<u16>,
+    /// The limit of the list of entries, in bytes.
+    pub(super) memory: u64,
+    pub(super) console: Console<'a>,
+    pub(super) meter: Meter,
+}
+
+/// Reads the archive in `source`. Damage is a part of what is read, and any other failure is an error.
+pub(super) fn collect(source: Source, reading: Reading<'_>) -> Result<Contents> {
+    let threads = reading.threads.map_or_else(default_threads, usize::from);
+    let mut raw = Raw::default();
+    let table = Table::new(reading.hash, reading.memory);
+    let ids = table.ids();
+    let memory = reading.memory;
+    let (mut collector, form, outcome) = thread::scope(|scope| {
+        let worker = || {
+            let ids = Arc::clone(&ids);
+            move |jobs: Receiver<Job>| jobs.iter().for_each(|job| job.run(&ids))
+        };
+        let mut collector = Collector {
+            table,
+            workers: Some(Workers::start(scope, threads.saturating_sub(1), worker)),
+            ids: Arc::clone(&ids),
+            raw: raw.clone(),
+            tar: TarForm::default(),
+            comment: None,
+            doubts: Vec::new(),
+            reading,
+        };
+        let (form, outcome) = unarchive::read(source, memory, &mut raw, &mut collector);
+        collector.workers = None;
+        (collector, form, outcome)
+    });
+    collector.show(true);
+    collector.table.sort();
+    let damage = match outcome {
+        Err(error) if error.exit_status() != DAMAGED => return Err(error),
+        outcome => outcome.err(),
+    };
+    Ok(Contents {
+        table: collector.table,
+        form,
+        raw,
+        tar: collector.tar,
+        comment: collector.comment,
+        doubts: collector.doubts,
+        damage,
+    })
+}
+
+/// The exit status of damage, after which what was read before still counts.
+pub(super) const DAMAGED: u8 = 11;
+
+struct Collector<'a> {
+    table: Table,
+    workers: Option<Workers<Job, ()>>,
+    ids: Arc<Ids>,
+    raw: Raw,
+    tar: TarForm,
+    comment: Option<ObjectId>,
+    doubts: Vec<Doubt>,
+    reading: Reading<'a>,
+}
+
+/// A content to be hashed.
+struct Job {
+    number: usize,
+    hash: HashKind,
+    content: Vec<u8>,
+}
+
+impl Job {
+    fn run(self, ids: &Ids) {
+        let mut hasher = blob(self.hash, self.content.len() as u64);
+        hasher.update(&self.content);
+        // With a collision attack in it, a content has no id and is equal to nothing.
+        if let Ok(id) = hasher.try_finalize() {
+            ids.set(self.number, &id);
+        }
+    }
+}
+
+/// A hasher of a blob of `size` bytes.
+pub(super) fn blob(hash: HashKind, size: u64) -> Hasher {
+    let mut hasher = hasher(hash);
+    hasher.update(format!("blob {size}\0").as_bytes());
+    hasher
+}
+
+impl Collector<'_> {
+    /// Hashes the content of the file of this `number`, of `size` bytes.
+    fn hash(&mut self, number: usize, size: u64, content: &mut dyn Read) -> Result<()> {
+        let hash = self.reading.hash;
+        if size <= SMALL {
+            let mut bytes = Vec::with_capacity(size as usize);
+            content
+                .take(size)
+                .read_to_end(&mut bytes)
+                .map_err(unreadable)?;
+            let job = Job {
+                number,
+                hash,
+                content: bytes,
+            };
+            let refused = match &self.workers {
+                Some(workers) => workers.offer(job).err(),
+                None => Some(job),
+            };
+            if let Some(job) = refused {
+                job.run(&self.ids);
+            }
+            return Ok(());
+        }
+        let mut hasher = blob(hash, size);
+        let mut piece = vec![0; 128 << 10];
+        loop {
+            match content.read(&mut piece) {
+                Ok(0) => break,
+                Ok(read) => hasher.update(&piece[..read]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(unreadable(error)),
+            }
+            self.show(false);
+        }
+        if let Ok(id) = hasher.try_finalize() {
+            self.ids.set(number, &id);
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, is_end: bool) {
+        let done = Done {
+            bytes: self.raw.len(),
+            entries: Some(self.table.len() as u64),
+        };
+        let Reading { console, meter, .. } = &mut self.reading;
+        if is_end {
+            console.finish(meter, done)
+        } else {
+            console.update(meter, done)
+        }
+    }
+}
+
+impl Visitor for Collector<'_> {
+    fn entry(&mut self, item: &Item<'_>, content: &mut dyn Read) -> Result<()> {
+        let path = clean(item.path);
+        // The directory of all others.
+        if path.is_empty() && item.kind == Kind::Directory {
+            return Ok(());
+        }
+        if let Some(header) = item.header {
+            self.tar.add(item, header);
+        }
+        let number = self.table.push(&path, item)?;
+        match item.kind {
+            Kind::File => {
+                let hashed = self.hash(number, item.size, content);
+                // A file that is cut is not one that differs.
+                hashed.inspect_err(|_| self.table.pop())?;
+            }
+            Kind::Symlink => Job {
+                number,
+                hash: self.reading.hash,
+                content: item.link.to_vec(),
+            }
+            .run(&self.ids),
+            Kind::HardLink | Kind::Directory | Kind::Special => {}
+        }
+        self.show(false);
+        Ok(())
+    }
+
+    fn doubt(&mut self, path: &[u8], reason: &'static str) -> Result<()> {
+        self.table.charge(path.len() + size_of::<Doubt>())?;
+        self.doubts.push(Doubt {
+            path: clean(path),
+            reason,
+        });
+        Ok(())
+    }
+
+    fn comment(&mut self, comment: &[u8]) {
+        let id = ObjectId::from_hex(comment).ok();
+        self.comment = self.comment.or(id);
+    }
+
+    fn frame(&mut self, bytes: &[u8]) {
+        self.tar.frame(bytes);
+    }
+}

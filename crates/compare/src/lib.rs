@@ -1,0 +1,441 @@
+//! `compare`: says whether an archive has the files of a commit, and nothing else.
+//!
+//! The archive is read once, and only ids of its contents are kept. Then a walk over the tree compares ids, and blobs are read only
+//! where attributes may change a file. The command writes no file. In a partial clone it fetches only attribute files, and files
+//! that attributes may change.
+
+mod classes;
+mod collector;
+mod commit;
+mod conversion;
+mod diff;
+mod form;
+mod listing;
+mod naming;
+mod prefix;
+mod report;
+mod table;
+
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    io::{BufWriter, Write},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+};
+
+use classes::{FirstWalk, is_undecided};
+use collector::{Contents, DAMAGED, Reading, collect};
+use conversion::Decider;
+use diff::{Differ, Texts};
+use listing::Listing;
+use naming::{Naming, SameFiles, quoted};
+use report::{Accepted, Line, Report};
+use sluice_base::{
+    error::{Error, Result, counted, format_bytes, printable_path},
+    progress::{Console, Meter, Total},
+};
+use sluice_cli::{Args, CliError, Compare, Filters, RawArgs};
+use sluice_core::context::{Context, Question};
+use sluice_core::{
+    archive,
+    output::report::{ArchiveResult, Subject},
+    plan::PlannedTree,
+    request::{self, Content, Purpose, Request, format::Formats},
+};
+use sluice_format::unarchive::{self, Form, Kind, Raw, Source, Visitor};
+use sluice_git::{
+    environment::Environment,
+    repository::{Repository, promisor::FetchAccount},
+    tree::Mode,
+};
+use table::Class;
+
+/// Runs the command.
+pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
+    let (options, question) = context.question(words, |it: &Compare, extras| it.args(extras))?;
+    let Question {
+        args,
+        opened,
+        mut destination,
+    } = question;
+    let mut comparison = Comparison {
+        options: &options,
+        args,
+        repository: opened.repository?,
+        formats: opened.formats,
+        environment: &opened.environment,
+        context: &mut context,
+        is_found: options.content.treeish.is_none(),
+        refs: Vec::new(),
+        distance: None,
+    };
+    let mut out = BufWriter::new(&mut destination);
+    let outcome = comparison.run(&mut out);
+    out.flush().map_err(|error| Error::write(&error))?;
+    drop(out);
+    destination.complete()?;
+    Ok(outcome?)
+}
+
+/// A comparison whose options are understood.
+struct Comparison<'a, 'c> {
+    options: &'a Compare,
+    args: Args,
+    repository: Repository,
+    formats: Formats,
+    environment: &'a Environment,
+    context: &'a mut Context<'c>,
+    /// Whether the archive names the commit, and not the words.
+    is_found: bool,
+    /// The refs that lead to the commit that was found.
+    refs: Vec<String>,
+    /// In how many files the nearest tag differs.
+    distance: Option<u64>,
+}
+
+impl Comparison<'_, '_> {
+    /// Compares, and writes the lines to `out`.
+    fn run(&mut self, out: &mut dyn Write) -> Result<()> {
+        request::fit_paths("ignore-added", &self.options.ignore_added)?;
+        request::fit_paths("ignore-missing", &self.options.ignore_missing)?;
+        let mut contents = self.read()?;
+        self.find_commit(&mut contents)?;
+        let prefix = self.find_prefix(&contents)?;
+        self.args.content.prefix = Some(OsString::from_vec(prefix.clone()));
+        let sent = self.request("tar", &self.args.clone())?.content;
+        let found = classes::walk(sent.clone(), &mut contents.table)?;
+        if found.has_undecided {
+            let below = sent.blob_policy.naming.below.clone();
+            self.decide(&mut contents, (&prefix, &below))?;
+        }
+        let mut report = Report {
+            out,
+            json: self.options.json,
+            verbose: self.options.verbosity.is_verbose(),
+            added: Accepted::new(&self.options.ignore_added),
+            missing: Accepted::new(&self.options.ignore_missing),
+            counts: Default::default(),
+            accepted: 0,
+        };
+        let subject = sent.subject();
+        self.write_commit(subject.commit.as_deref(), &mut report)?;
+        self.list(&mut contents, &sent, &prefix, &mut report)?;
+        if self.options.diff {
+            let below = sent.blob_policy.naming.below.clone();
+            self.show_texts(&mut contents, (&prefix, &below), &mut report)?;
+        }
+        self.end(&mut contents, &found, subject, &mut report)
+    }
+
+    /// Reads the archive.
+    fn read(&mut self) -> Result<Contents> {
+        let (source, len) = self.source()?;
+        let screen = self.context.screen(&self.options.progress);
+        let reading = Reading {
+            hash: self.repository.hash(),
+            threads: self.args.run.threads,
+            memory: self.args.run.memory,
+            console: Console::new(&mut *self.context.messages, screen),
+            meter: Meter::new("Comparing", len.map_or(Total::Unknown, Total::Bytes)),
+        };
+        collect(source, reading)
+    }
+
+    /// The archive, and its length if it is a file.
+    fn source(&self) -> Result<(Source, Option<u64>)> {
+        let word = &self.options.archive;
+        if word == "-" {
+            if self.options.diff {
+                return Err(Error::usage(
+                    "the option '--diff' requires a file or a directory",
+                ));
+            }
+            let refused = Error::fatal("cannot read an archive from a terminal");
+            return if self.context.runtime.input_is_terminal() {
+                Err(refused.hinted("git sluice compare <archive>"))
+            } else {
+                let stream = self.context.runtime.input()?;
+                Ok((Source::Stream(stream), self.context.runtime.input_len()))
+            };
+        }
+        let file = self.context.directory().file(word);
+        if file.path.is_dir() && self.options.bytes {
+            return Err(Error::usage(
+                "the option '--bytes' requires an archive, not a directory",
+            ));
+        }
+        if file.path.is_dir() {
+            return Ok((Source::Directory(file.path), None));
+        }
+        let open = file.open()?;
+        let metadata = open.metadata().ok().filter(|it| it.is_file());
+        Ok((Source::File(open), metadata.map(|it| it.len())))
+    }
+
+    /// Finds the commit, unless the words name one.
+    fn find_commit(&mut self, contents: &mut Contents) -> Result<()> {
+        let content = &mut self.args.content;
+        if self.options.search {
+            let (tag, distance) = commit::nearest(&self.repository, &mut contents.table)?;
+            content.treeish = Some(OsString::from_vec(tag.into()));
+            self.distance = Some(distance);
+        } else if content.treeish.is_none() {
+            let commit = commit::named(&self.repository, contents.comment)?;
+            content.treeish = Some(commit.to_string().into());
+            self.refs = commit::refs_with(&self.repository, commit);
+        }
+        Ok(())
+    }
+
+    /// The prefix that the words give, or the directory that the entries share.
+    fn find_prefix(&mut self, contents: &Contents) -> Result<Vec<u8>> {
+        if let Some(prefix) = &self.args.content.prefix {
+            return Ok(prefix.as_bytes().to_vec());
+        }
+        let tree = self.request("tar", &self.args.clone())?.content;
+        let PlannedTree {
+            tree,
+            rules,
+            reader,
+            ..
+        } = &tree.archived().tree;
+        let names = prefix::root_names(&mut reader.clone(), *tree, *rules)?;
+        Ok(prefix::find(&contents.table, &names))
+    }
+
+    /// The request for an archive in this `format`, by `args`, with all trees and attribute files.
+    fn request(&mut self, format: &str, args: &Args) -> Result<Request> {
+        let request = self.resolve(format, args)?;
+        archive::with_rules(request, self.context.messages)
+    }
+
+    fn resolve(&mut self, format: &str, args: &Args) -> Result<Request> {
+        let mut args = args.clone();
+        args.encoding.format = Some(format.into());
+        let fetches = FetchAccount::new(false);
+        let described = (&args, &self.formats, self.environment);
+        let inputs = self.context.inputs(described, Purpose::Compare, &fetches);
+        Request::resolve(inputs, Ok(self.repository.clone()), self.context.messages)
+    }
+
+    /// Passes the entries whose class `is_wanted` to `visitor`, with their contents as an archive has them.
+    fn make(&mut self, paths: Vec<OsString>, visitor: &mut dyn Visitor) -> Result<()> {
+        let mut args = self.args.clone();
+        // Without pathspecs, all files are made.
+        args.content.paths = paths;
+        let request = self.resolve("tar", &args)?;
+        conversion::make(request, visitor, self.context.messages)
+    }
+
+    /// Decides about the files that attributes may change.
+    fn decide(&mut self, contents: &mut Contents, names: (&[u8], &[u8])) -> Result<()> {
+        let table = &mut contents.table;
+        let paths = conversion::pathspecs(table, is_undecided, names);
+        let hash = self.repository.hash();
+        self.make(paths, &mut Decider { table, hash })?;
+        conversion::settle(&mut contents.table);
+        Ok(())
+    }
+
+    /// Writes which commit was found.
+    fn write_commit(&self, commit: Option<&str>, report: &mut Report<'_>) -> Result<()> {
+        let text = match (self.distance, commit) {
+            _ if self.options.json => return Ok(()),
+            (Some(distance), _) => {
+                let tag = self.args.content.treeish.as_deref().unwrap_or_default();
+                let differ = match distance {
+                    1 => "1 file differs".to_owned(),
+                    _ => format!("{distance} files differ"),
+                };
+                format_bytes(
+                    "nearest   {} ({})\n",
+                    &[&printable_path(tag.as_bytes()), differ.as_bytes()],
+                )
+            }
+            (None, Some(commit)) if self.is_found => {
+                let refs = if self.refs.is_empty() {
+                    "in no tag or branch".to_owned()
+                } else {
+                    format!("in {}", self.refs.join(", "))
+                };
+                format_bytes(
+                    "commit    {} ({})\n",
+                    &[commit.as_bytes(), &printable_path(refs.as_bytes())],
+                )
+            }
+            _ => return Ok(()),
+        };
+        report.write(&text)
+    }
+
+    /// Writes the line of each difference.
+    fn list(
+        &mut self,
+        contents: &mut Contents,
+        sent: &Content,
+        prefix: &[u8],
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        for doubt in &contents.doubts {
+            let path = doubt.path.strip_prefix(prefix).unwrap_or(&doubt.path);
+            report.line(Line {
+                reason: Some(doubt.reason),
+                ..Line::new("doubt", path)
+            })?;
+        }
+        let mut args = self.args.clone();
+        args.filters = Filters {
+            no_attributes: true,
+            submodules: args.filters.submodules,
+            submodule_git_dir: args.filters.submodule_git_dir,
+            ..Filters::default()
+        };
+        let whole = self.request("tar", &args)?.content;
+        let mut listing = Listing {
+            table: &mut contents.table,
+            report,
+            prefix,
+            is_whole: contents.damage.is_none(),
+        };
+        let mut view = whole.archived().tree.view.clone();
+        listing.tree(whole, sent.clone())?;
+        let has_paths = !self.args.content.paths.is_empty();
+        listing.rest(|path| Ok(!has_paths || view.admits(path, Mode::File)?))
+    }
+
+    /// Writes how changed texts differ.
+    fn show_texts(
+        &mut self,
+        contents: &mut Contents,
+        names: (&[u8], &[u8]),
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        if report.count("changed") == 0 {
+            return Ok(());
+        }
+        let table = &mut contents.table;
+        let paths = conversion::pathspecs(table, |class| class == Class::Changed, names);
+        let mut texts = Texts {
+            table,
+            texts: HashMap::new(),
+            room: self.args.run.memory / 2,
+        };
+        self.make(paths, &mut texts)?;
+        let (source, _) = self.source()?;
+        let mut differ = Differ {
+            expected: texts,
+            next: 0,
+            write: &mut |lines| report.write(lines),
+            prefix: names.0,
+        };
+        let (_, outcome) = unarchive::read(
+            source,
+            self.args.run.memory,
+            &mut Raw::default(),
+            &mut differ,
+        );
+        match outcome {
+            // Damage was found before.
+            Err(error) if error.exit_status() == DAMAGED => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Writes the result, and returns it as the end of the command.
+    fn end(
+        &mut self,
+        contents: &mut Contents,
+        found: &FirstWalk,
+        subject: Subject,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        let mut result = ArchiveResult::new(subject.tree);
+        result.commit = subject.commit;
+        result.refs = std::mem::take(&mut self.refs);
+        let prefix = self.args.content.prefix.as_deref().unwrap_or_default();
+        result.prefix = prefix.to_string_lossy().into_owned();
+        let table = &contents.table;
+        let files = table
+            .sorted()
+            .filter(|it| table.get(*it).kind != Kind::Directory);
+        result.files = files.count() as u64;
+        if let Some(damage) = contents.damage.take() {
+            result.result = "damaged";
+            let cause = std::error::Error::source(&damage);
+            result.damage = cause.map(ToString::to_string);
+            report.end(result)?;
+            return Err(damage);
+        }
+        if !report.is_same() {
+            result.result = "differs";
+            report.end(result)?;
+            return Err(Error::archive_differs());
+        }
+        let naming = self.name(contents, found, report)?;
+        let is_other = matches!(naming, Naming::Other(_));
+        match naming {
+            Naming::Command(command, note) => {
+                result.result = "identical";
+                (result.command, result.bytes) = (Some(command), note);
+            }
+            Naming::Other(words) => result.bytes = Some(words),
+        }
+        report.end(result)?;
+        if is_other && self.options.bytes {
+            Err(Error::archive_differs())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Names the bytes of an archive whose files are the same.
+    fn name(
+        &mut self,
+        contents: &mut Contents,
+        found: &FirstWalk,
+        report: &Report<'_>,
+    ) -> Result<Naming> {
+        let other = |words: String| Ok(Naming::Other(words));
+        match (report.count("as stored"), report.accepted) {
+            (0, 0) => {}
+            (0, accepted) => return other(counted(accepted, "accepted difference")),
+            (stored, _) => {
+                return other(format!(
+                    "{} as stored, attributes not applied",
+                    counted(stored, "file")
+                ));
+            }
+        }
+        let content = &self.args.content;
+        let has_options = self.args.filters != Filters::default()
+            || !content.extras.is_empty()
+            || content.worktree_attributes
+            || content.relative.is_some()
+            || content.stable;
+        let mut words = String::new();
+        let prefix = content
+            .prefix
+            .as_deref()
+            .filter(|prefix| !prefix.is_empty());
+        let prefix = prefix.map(|prefix| [b"--prefix=", prefix.as_bytes()].concat());
+        let treeish = content.treeish.iter().chain(&content.paths);
+        let treeish = treeish.map(|word| word.as_bytes().to_vec());
+        for word in prefix.into_iter().chain(treeish) {
+            words.push(' ');
+            words.push_str(&quoted(&word));
+        }
+        let format = match contents.form {
+            Form::Zip => "zip",
+            _ => "tar",
+        };
+        let request = self.request(format, &self.args.clone())?;
+        let same = SameFiles {
+            contents,
+            found,
+            request,
+            words,
+            has_options,
+        };
+        same.name(self.context.messages)
+    }
+}

@@ -1,0 +1,325 @@
+//! The entries of an archive, sorted by path: a few dozen bytes for each entry in addition to its path. Contents are ids.
+
+use std::sync::Arc;
+
+use gix_hash::{Kind as HashKind, ObjectId, oid};
+
+use sluice_base::{
+    error::{Error, Result},
+    threads::Lock,
+};
+use sluice_format::unarchive::{Item, Kind};
+
+/// What became of an entry, compared with the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// The tree does not have the path, as far as it was looked for.
+    Unseen,
+    /// As `git archive` writes it.
+    Same,
+    /// Equal to the blob, though an attribute would change it.
+    AsStored,
+    /// With another content.
+    Changed,
+    /// With another permission.
+    Mode,
+    /// Of another type.
+    Type,
+    /// Not the last entry of its path.
+    Twice,
+    /// Equal to the blob, which an attribute may change.
+    UndecidedAsStored,
+    /// Not equal to the blob, which an attribute may change.
+    Undecided,
+}
+
+/// An entry.
+pub(super) struct Record {
+    /// Where the path begins.
+    start: u64,
+    path_len: u32,
+    /// The size of the content in bytes.
+    pub(super) size: u64,
+    /// The permissions.
+    pub(super) mode: u16,
+    pub(super) kind: Kind,
+    pub(super) class: Class,
+}
+
+/// The entries of an archive. A number of an entry counts from the first one in the archive.
+pub(super) struct Table {
+    names: Vec<u8>,
+    records: Vec<Record>,
+    /// The hard links by number, each with the path that it names.
+    links: Vec<(usize, Vec<u8>)>,
+    ids: Arc<Ids>,
+    /// The numbers of all entries, sorted by path. Equal paths keep their order.
+    order: Vec<u32>,
+    /// Where the last path was found in the order.
+    at: usize,
+    /// The bytes that are left of the limit.
+    room: usize,
+}
+
+/// The ids of contents, by number. Threads fill them in.
+pub(super) struct Ids {
+    hash: HashKind,
+    bytes: Lock<Vec<u8>>,
+}
+
+impl Ids {
+    /// Sets the id of the entry of this `number`.
+    pub(super) fn set(&self, number: usize, id: &oid) {
+        let len = self.hash.len_in_bytes();
+        self.bytes.lock()[number * len..][..len].copy_from_slice(id.as_bytes());
+    }
+
+    fn get(&self, number: usize) -> ObjectId {
+        let len = self.hash.len_in_bytes();
+        ObjectId::from_bytes_or_panic(&self.bytes.lock()[number * len..][..len])
+    }
+}
+
+impl Table {
+    /// A table of at most `limit` bytes.
+    pub(super) fn new(hash: HashKind, limit: u64) -> Self {
+        Self {
+            names: Vec::new(),
+            records: Vec::new(),
+            links: Vec::new(),
+            ids: Arc::new(Ids {
+                hash,
+                bytes: Lock::new(Vec::new()),
+            }),
+            order: Vec::new(),
+            at: 0,
+            room: usize::try_from(limit).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Fails if the limit has no room for `len` more bytes.
+    pub(super) fn charge(&mut self, len: usize) -> Result<()> {
+        self.room = self.room.checked_sub(len).ok_or_else(|| {
+            Error::fatal("the list of the archive's entries does not fit the memory")
+                .hinted("raise --memory")
+        })?;
+        Ok(())
+    }
+
+    /// The ids, for threads.
+    pub(super) fn ids(&self) -> Arc<Ids> {
+        Arc::clone(&self.ids)
+    }
+
+    /// Adds an entry at `path`, without the id of its content. Returns its number.
+    pub(super) fn push(&mut self, path: &[u8], item: &Item<'_>) -> Result<usize> {
+        let number = self.records.len();
+        let each = size_of::<Record>() + size_of::<u32>() + self.ids.hash.len_in_bytes();
+        self.charge(each + path.len())?;
+        if item.kind == Kind::HardLink {
+            let link = clean(item.link);
+            self.charge(link.len() + size_of::<(usize, Vec<u8>)>())?;
+            self.links.push((number, link));
+        }
+        self.records.push(Record {
+            start: self.names.len() as u64,
+            path_len: path.len() as u32,
+            size: item.size,
+            mode: item.mode as u16,
+            kind: item.kind,
+            class: Class::Unseen,
+        });
+        self.names.extend_from_slice(path);
+        let len = self.ids.hash.len_in_bytes();
+        self.ids.bytes.lock().resize((number + 1) * len, 0);
+        Ok(number)
+    }
+
+    /// Removes the entry that was added last.
+    pub(super) fn pop(&mut self) {
+        self.records.pop();
+    }
+
+    /// Sorts the entries, after the last one was added.
+    pub(super) fn sort(&mut self) {
+        let mut order: Vec<u32> = (0..self.records.len() as u32).collect();
+        order.sort_by(|one, other| self.path(*one as usize).cmp(self.path(*other as usize)));
+        self.order = order;
+        for at in 1..self.order.len() {
+            let [earlier, later] = [at - 1, at].map(|at| self.order[at] as usize);
+            if self.path(earlier) == self.path(later) {
+                self.records[earlier].class = Class::Twice;
+            }
+        }
+        self.resolve_links();
+    }
+
+    /// Gives each hard link the content of the last file before it that has its target as a path. A link without such a file is of
+    /// a special type.
+    fn resolve_links(&mut self) {
+        for (number, link) in std::mem::take(&mut self.links) {
+            let end = self.order.partition_point(|it| {
+                let it = *it as usize;
+                (self.path(it), it) < (&link, number)
+            });
+            let target = end.checked_sub(1).map(|at| self.order[at] as usize);
+            let target =
+                target.filter(|it| self.path(*it) == link && self.records[*it].kind == Kind::File);
+            self.records[number].kind = match target {
+                Some(target) => {
+                    self.records[number].size = self.records[target].size;
+                    let id = self.ids.get(target);
+                    self.ids.set(number, &id);
+                    Kind::File
+                }
+                None => Kind::Special,
+            };
+        }
+    }
+
+    /// The place in the order after all paths up to `path`.
+    fn end_of(&self, path: &[u8]) -> usize {
+        self.order
+            .partition_point(|number| self.path(*number as usize) <= path)
+    }
+
+    /// Whether an entry lies below the directory `path`.
+    pub(super) fn has_below(&self, path: &[u8]) -> bool {
+        let below = [path, b"/"].concat();
+        let next = self.order.get(self.end_of(&below));
+        next.is_some_and(|number| self.path(*number as usize).starts_with(&below))
+    }
+
+    /// The number of the last entry at `path`.
+    pub(super) fn find(&mut self, path: &[u8]) -> Option<usize> {
+        let is_at = |at: usize| {
+            let number = self.order.get(at).map(|number| *number as usize);
+            number.filter(|number| self.path(*number) == path)
+        };
+        // Paths are mostly looked for in their order.
+        for at in self.at..self.at + 3 {
+            if let Some(number) = is_at(at)
+                && is_at(at + 1).is_none()
+            {
+                self.at = at;
+                return Some(number);
+            }
+        }
+        let at = self.end_of(path).checked_sub(1)?;
+        let number = is_at(at)?;
+        self.at = at;
+        Some(number)
+    }
+
+    /// The number of the entry at place `at` of those that are sorted by path.
+    pub(super) fn number_at(&self, at: usize) -> usize {
+        self.order[at] as usize
+    }
+
+    /// The numbers of all entries, sorted by path.
+    pub(super) fn sorted(&self) -> impl Iterator<Item = usize> + '_ {
+        self.order.iter().map(|number| *number as usize)
+    }
+
+    pub(super) fn path(&self, number: usize) -> &[u8] {
+        let record = &self.records[number];
+        &self.names[record.start as usize..][..record.path_len as usize]
+    }
+
+    pub(super) fn id(&self, number: usize) -> ObjectId {
+        self.ids.get(number)
+    }
+
+    pub(super) fn get(&self, number: usize) -> &Record {
+        &self.records[number]
+    }
+
+    pub(super) fn set(&mut self, number: usize, class: Class) {
+        self.records[number].class = class;
+    }
+
+    /// The number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+}
+
+/// `path` without empty and `.` parts. An absolute path keeps its first slash, so that it is equal to no path in a tree.
+pub(super) fn clean(path: &[u8]) -> Vec<u8> {
+    let parts = path.split(|byte| *byte == b'/');
+    let parts: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();
+    let start: &[u8] = if path.starts_with(b"/") { b"/" } else { b"" };
+    [start, &parts.join(&b'/')].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, Table, clean};
+    use gix_hash::Kind as HashKind;
+    use sluice_format::unarchive::{Item, Kind};
+
+    fn item(kind: Kind, link: &'static [u8]) -> Item<'static> {
+        Item {
+            path: b"",
+            kind,
+            mode: 0o644,
+            size: 1,
+            link,
+            header: None,
+        }
+    }
+
+    #[test]
+    fn paths_are_found_whatever_their_order() {
+        let mut table = Table::new(HashKind::Sha1, 1 << 20);
+        let paths: [&[u8]; 5] = [b"b", b"a/x", b"a", b"b", b"a-"];
+        for path in paths {
+            let _ = table.push(path, &item(Kind::File, b"")).expect("room");
+        }
+        table.sort();
+        let found = |table: &mut Table, path: &[u8]| table.find(path);
+        assert_eq!(found(&mut table, b"b"), Some(3));
+        assert_eq!(found(&mut table, b"a"), Some(2));
+        assert_eq!(found(&mut table, b"a/x"), Some(1));
+        assert_eq!(found(&mut table, b"c"), None);
+        assert_eq!(found(&mut table, b""), None);
+        assert_eq!(table.get(0).class, Class::Twice);
+        let sorted: Vec<_> = table.sorted().collect();
+        assert_eq!(sorted, [2, 4, 1, 0, 3]);
+    }
+
+    #[test]
+    fn a_hard_link_is_the_file_before_it() {
+        let mut table = Table::new(HashKind::Sha1, 1 << 20);
+        for (path, item) in [
+            (b"l", item(Kind::HardLink, b"f")),
+            (b"f", item(Kind::File, b"")),
+            (b"m", item(Kind::HardLink, b"./f")),
+        ] {
+            let _ = table.push(path, &item).expect("room");
+        }
+        table.sort();
+        let kinds = [0, 1, 2].map(|number| table.get(number).kind);
+        assert_eq!(kinds, [Kind::Special, Kind::File, Kind::File]);
+    }
+
+    #[test]
+    fn a_table_has_a_limit() {
+        let mut table = Table::new(HashKind::Sha1, 100);
+        let outcomes = [(); 3].map(|()| table.push(b"a path", &item(Kind::File, b"")).is_ok());
+        assert_eq!(outcomes, [true, false, false]);
+    }
+
+    #[test]
+    fn spellings_of_a_path() {
+        for (path, expected) in [
+            ("a//b/./c/", "a/b/c"),
+            ("./", ""),
+            ("/a", "/a"),
+            ("../a", "../a"),
+            ("a/../b", "a/../b"),
+        ] {
+            assert_eq!(clean(path.as_bytes()), expected.as_bytes(), "{path}");
+        }
+    }
+}

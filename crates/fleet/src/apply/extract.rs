@@ -1,0 +1,186 @@
+//! Applies the steps of an archive to the directory, one after the other.
+//!
+//! A repeated application from the start has the same result, however much an earlier one has done.
+//! Therefore a path to be deleted may be missing, and content of the archive may exist already, perhaps of
+//! another type than the deleted path, or in place of a directory. Nothing else is tolerated: an obstacle
+//! to a deletion must be an entry of this archive.
+
+use std::{collections::HashSet, io::Read, thread};
+
+use sluice_base::error::{Error, Result, format_bytes};
+
+use super::{
+    cursor::Cursor,
+    delta::ArchiveHeader,
+    list_writer::ListWriter,
+    path::ArchivePath,
+    progress::ApplyProgress,
+    reader::{ArchiveReader, Content, Item, ItemKind},
+    record::{PathRecord, RecordKind},
+    root::LockedDirectory,
+    steps::{ApplyStep, Steps},
+    writers::Writers,
+};
+
+/// Records of deletions are written when they take this many bytes.
+const DELETED_LEN: usize = 64 << 10;
+
+/// An application in progress.
+struct Extraction<'a, 'p, 'scope> {
+    cursor: Cursor<'a>,
+    writers: Writers<'scope, 'a>,
+    /// The path of the last file or symbolic link.
+    last: Vec<u8>,
+    list: Option<&'a ListWriter>,
+    /// Records of deletions that the list does not have yet.
+    deleted: Vec<u8>,
+    progress: &'a mut ApplyProgress<'p>,
+    /// Obstacles to deletions, until the archive writes their paths.
+    obstacles: HashSet<Vec<u8>>,
+}
+
+/// Apply the steps of `first`, then those of `reader`, and append what they bring to `list`.
+pub(super) fn extract<R: Read>(
+    root: &LockedDirectory,
+    list: Option<&ListWriter>,
+    claim: &ArchiveHeader,
+    first: Option<Item>,
+    reader: &mut ArchiveReader<R>,
+    progress: &mut ApplyProgress<'_>,
+) -> Result<()> {
+    thread::scope(|scope| {
+        let mut extraction = Extraction {
+            cursor: root.cursor(),
+            writers: Writers::new(scope, root, list),
+            last: Vec::new(),
+            list,
+            deleted: Vec::new(),
+            progress,
+            obstacles: HashSet::new(),
+        };
+        let steps = Steps::new(claim);
+        let read = steps.each(first, reader, |step, reader| extraction.step(step, reader));
+        // The failure of a thread comes first: the archive is not read on after it.
+        let deleted = extraction.record_deletions();
+        extraction.writers.finish()?;
+        read.and(deleted)?;
+        match extraction.obstacles.iter().next() {
+            None => Ok(()),
+            Some(path) => {
+                let obstacle = "'{}' is in the way: the base has something of another kind there";
+                Err(Error::fatal(format_bytes(obstacle, &[path])))
+            }
+        }
+    })
+}
+
+impl Extraction<'_, '_, '_> {
+    fn step<R: Read>(&mut self, step: ApplyStep<'_>, reader: &mut ArchiveReader<R>) -> Result<()> {
+        if let ApplyStep::Add(_) = step {
+            return Ok(());
+        }
+        self.progress.entry();
+        match step {
+            ApplyStep::Add(_) => Ok(()),
+            ApplyStep::Delete(path) => {
+                let obstacle = self.cursor.delete(&path)?;
+                self.deleted(&path, obstacle)
+            }
+            ApplyStep::Write(path, kind) => self.write(&path, kind, reader),
+        }
+    }
+
+    /// Directories are made at once, before the threads come to what is in them.
+    fn write<R: Read>(
+        &mut self,
+        path: &ArchivePath<'_>,
+        kind: &ItemKind,
+        reader: &mut ArchiveReader<R>,
+    ) -> Result<()> {
+        // A later record of a path counts, so that of its deletion comes first.
+        self.record_deletions()?;
+        if !matches!(kind, ItemKind::Directory { .. }) {
+            self.keep_apart(path)?;
+        }
+        match kind {
+            ItemKind::Directory { mode } => {
+                self.record_directory(path, *mode)?;
+                self.cursor.make_directory(path, *mode)?;
+            }
+            ItemKind::Symlink { target } => self.writers.symlink(path, target),
+            ItemKind::File { mode, content } => match content {
+                Content::Hole(size) => self.writers.hole(path, *mode, *size),
+                Content::Bytes(size) => self.write_file(path, *mode, *size, reader)?,
+            },
+        }
+        self.writers.reached(reader.position())?;
+        // An empty set, the usual one, would hash the path too.
+        if !self.obstacles.is_empty() {
+            self.obstacles.remove(path.bytes());
+        }
+        self.progress.tell("write", path);
+        Ok(())
+    }
+
+    fn write_file<R: Read>(
+        &mut self,
+        path: &ArchivePath<'_>,
+        mode: u32,
+        size: u64,
+        reader: &mut ArchiveReader<R>,
+    ) -> Result<()> {
+        let content = reader.piece()?.unwrap_or_default();
+        if content.len() as u64 == size {
+            self.writers.file(path, mode, content);
+            return Ok(());
+        }
+        let mut file = self.writers.begin(path, mode)?;
+        self.writers.piece(&mut file, content);
+        while let Some(piece) = reader.piece()? {
+            self.progress.update();
+            self.writers.piece(&mut file, piece);
+            self.writers.reached(reader.position())?;
+        }
+        self.writers.record(&file.record())
+    }
+
+    /// Keeps two files of one path from being written at the same time: the later one counts. Paths that ascend, as those
+    /// of a tree do, are different ones. Where a path does not ascend, everything before it is written first.
+    fn keep_apart(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        if path.bytes() <= &*self.last {
+            self.writers.finish()?;
+        }
+        self.last.clear();
+        self.last.extend_from_slice(path.bytes());
+        Ok(())
+    }
+
+    fn record_directory(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<()> {
+        let (path, kind) = (path.bytes(), RecordKind::Directory { mode });
+        self.writers.record(&PathRecord { path, kind })
+    }
+
+    fn deleted(&mut self, path: &ArchivePath<'_>, obstacle: Option<Vec<u8>>) -> Result<()> {
+        if obstacle.as_deref() != Some(path.bytes()) {
+            let (path, kind) = (path.bytes(), RecordKind::Deleted);
+            PathRecord { path, kind }.push(&mut self.deleted);
+        }
+        self.obstacles.extend(obstacle);
+        self.progress.tell("delete", path);
+        if self.deleted.len() < DELETED_LEN {
+            Ok(())
+        } else {
+            self.record_deletions()
+        }
+    }
+
+    fn record_deletions(&mut self) -> Result<()> {
+        if let Some(list) = self.list
+            && !self.deleted.is_empty()
+        {
+            list.append(&self.deleted)?;
+        }
+        self.deleted.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,270 @@
+//! Finds out how a stream is compressed, and decompresses it on another thread or by the installed program.
+//!
+//! The first bytes tell the compression. Checksums are verified. A gzip may have any number of members.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Cursor, Read},
+    os::unix::fs::FileExt,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
+
+use flate2::bufread::MultiGzDecoder;
+use gix_hash::{Hasher, Kind, ObjectId, hasher};
+
+use super::{
+    damage::{damaged, unreadable},
+    feed::feed,
+};
+use sluice_base::{
+    error::{Error, Result, strerror},
+    threads::Lock,
+};
+
+/// The first bytes of a file that are kept: enough to tell compressors apart.
+pub const HEAD_LEN: usize = 64 << 10;
+const BUFFER: usize = 128 << 10;
+const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+/// The first bytes of a skippable frame of Zstandard, from the second on.
+const ZSTD_SKIPPABLE: &[u8] = b"\x2a\x4d\x18";
+
+/// A compression, by the name of its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// gzip
+    Gzip,
+    /// Zstandard
+    Zstd,
+    /// xz
+    Xz,
+    /// bzip2
+    Bzip2,
+    /// lzip
+    Lzip,
+}
+
+impl Compression {
+    /// The compression of a stream that begins with `magic`.
+    fn of(magic: &[u8]) -> Option<Self> {
+        match magic {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [0x50..=0x5f, rest @ ..] if rest.starts_with(ZSTD_SKIPPABLE) => Some(Self::Zstd),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => Some(Self::Xz),
+            [b'B', b'Z', b'h', ..] => Some(Self::Bzip2),
+            [b'L', b'Z', b'I', b'P', ..] => Some(Self::Lzip),
+            _ => None,
+        }
+    }
+
+    /// The program.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Bzip2 => "bzip2",
+            Self::Lzip => "lzip",
+        }
+    }
+}
+
+/// What is known of the bytes of a file, before decompression. Clones know the same.
+#[derive(Clone)]
+pub struct Raw(Arc<Lock<RawBytes>>);
+
+struct RawBytes {
+    len: u64,
+    head: Vec<u8>,
+    hasher: Hasher,
+}
+
+impl Default for Raw {
+    fn default() -> Self {
+        Self(Arc::new(Lock::new(RawBytes {
+            len: 0,
+            head: Vec::new(),
+            hasher: hasher(Kind::Sha256),
+        })))
+    }
+}
+
+impl Raw {
+    /// The number of bytes so far.
+    pub fn len(&self) -> u64 {
+        self.0.lock().len
+    }
+
+    /// Whether there is no byte so far.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first bytes, at most [`HEAD_LEN`].
+    pub fn head(&self) -> Vec<u8> {
+        self.0.lock().head.clone()
+    }
+
+    /// The SHA-256 of all bytes so far.
+    pub fn digest(&self) -> Option<ObjectId> {
+        self.0.lock().hasher.clone().try_finalize().ok()
+    }
+
+    /// Adds `bytes`.
+    pub fn add(&self, bytes: &[u8]) {
+        let mut raw = self.0.lock();
+        let room = HEAD_LEN - raw.head.len();
+        raw.head.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        raw.len += bytes.len() as u64;
+        raw.hasher.update(bytes);
+    }
+
+    /// Counts bytes that are added later, or never.
+    fn count(&self, len: usize) {
+        self.0.lock().len += len as u64;
+    }
+}
+
+/// Notes the bytes that pass, and not only their number where `is_hashed`.
+struct Tap<R> {
+    inner: R,
+    raw: Raw,
+    is_hashed: bool,
+}
+
+impl<R: Read> Read for Tap<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(out)?;
+        if self.is_hashed {
+            self.raw.add(&out[..read])
+        } else {
+            self.raw.count(read)
+        }
+        Ok(read)
+    }
+}
+
+/// A stream whose first bytes are known.
+pub(super) enum Opened {
+    /// A zip, from its first byte.
+    Zip(Box<dyn Read + Send>),
+    /// What may be a tar, decompressed.
+    Tar(Plain, Option<Compression>),
+}
+
+/// Decompressed bytes.
+pub(super) struct Plain {
+    bytes: Box<dyn Read>,
+    program: Option<(Child, Compression)>,
+}
+
+impl Read for Plain {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.bytes.read(out)
+    }
+}
+
+impl Plain {
+    /// Waits for the program that decompresses, if there is one. Fails if the program ended because the stream is damaged.
+    pub(super) fn finish(mut self) -> Result<()> {
+        let Some((mut child, compression)) = self.program else {
+            return Ok(());
+        };
+        let is_whole = matches!(self.bytes.read(&mut [0]), Ok(0));
+        drop(self.bytes);
+        if !is_whole {
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(unreadable)?;
+        if status.success() || !is_whole {
+            Ok(())
+        } else {
+            Err(damaged(format!(
+                "{} cannot decompress it",
+                compression.program()
+            )))
+        }
+    }
+}
+
+/// Whether `file` begins like a zip.
+pub(super) fn is_zip(file: &File) -> io::Result<bool> {
+    let mut magic = [0; 4];
+    let read = file.read_at(&mut magic, 0).or_else(|error| {
+        // A pipe has no positions, and is read as a stream.
+        match error.raw_os_error() {
+            Some(libc::ESPIPE) => Ok(0),
+            _ => Err(error),
+        }
+    })?;
+    Ok(ZIP.contains(&&magic[..read]))
+}
+
+/// Looks at the first bytes of `stream`, whose bytes `raw` takes.
+pub(super) fn open(mut stream: Box<dyn Read + Send>, raw: Raw) -> Result<Opened> {
+    let mut magic = Vec::new();
+    let read = stream.by_ref().take(6).read_to_end(&mut magic);
+    read.map_err(unreadable)?;
+    let is_zip = ZIP.iter().any(|zip| magic.starts_with(zip));
+    let compression = Compression::of(&magic);
+    let whole = Cursor::new(magic).chain(stream);
+    if is_zip {
+        return Ok(Opened::Zip(Box::new(whole)));
+    }
+    let tap = Tap {
+        inner: whole,
+        raw,
+        is_hashed: compression == Some(Compression::Gzip),
+    };
+    let buffered = BufReader::with_capacity(BUFFER, tap);
+    let plain = match compression {
+        None => Plain {
+            bytes: Box::new(buffered),
+            program: None,
+        },
+        Some(Compression::Gzip) => on_a_thread(MultiGzDecoder::new(buffered))?,
+        Some(Compression::Zstd) => {
+            on_a_thread(zstd::Decoder::with_buffer(buffered).map_err(unreadable)?)?
+        }
+        Some(other) => by_program(other, buffered)?,
+    };
+    Ok(Opened::Tar(plain, compression))
+}
+
+fn on_a_thread(decoder: impl Read + Send + 'static) -> Result<Plain> {
+    let (feeder, feed) = feed();
+    feeder.copy(decoder).map_err(unreadable)?;
+    Ok(Plain {
+        bytes: Box::new(feed),
+        program: None,
+    })
+}
+
+/// Passes `input` through the installed program.
+fn by_program(compression: Compression, mut input: impl Read + Send + 'static) -> Result<Plain> {
+    let program = compression.program();
+    let started = Command::new(program)
+        .arg("-dc")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = started.map_err(|error| {
+        Error::fatal(format!("cannot run '{program}'"))
+            .caused_by(strerror(&error))
+            .hinted(format!("install {program}, which decompresses the archive"))
+    })?;
+    if let Some(mut to) = child.stdin.take() {
+        // A failed read ends the input early, so the program reports the damage.
+        let copy = move || io::copy(&mut input, &mut to).map(drop);
+        std::thread::Builder::new()
+            .spawn(copy)
+            .map_err(unreadable)?;
+    }
+    let bytes = child.stdout.take().expect("it was asked for");
+    Ok(Plain {
+        bytes: Box::new(BufReader::with_capacity(BUFFER, bytes)),
+        program: Some((child, compression)),
+    })
+}

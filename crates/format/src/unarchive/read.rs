@@ -1,0 +1,74 @@
+//! Chooses how an archive is read: by its first bytes, never by its name.
+
+use std::{fs::File, io::Read, path::PathBuf};
+
+use super::{
+    compression::{self, Compression, Opened, Raw},
+    damage::unreadable,
+    directory,
+    item::Visitor,
+    tar, zip,
+};
+use sluice_base::error::Result;
+
+/// Where an archive is.
+pub enum Source {
+    /// A file that can be read from any position.
+    File(File),
+    /// A stream.
+    Stream(Box<dyn Read + Send>),
+    /// A directory in place of an archive.
+    Directory(PathBuf),
+}
+
+/// The form of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A tar, perhaps compressed.
+    Tar(Option<Compression>),
+    /// A zip.
+    Zip,
+    /// A directory.
+    Directory,
+}
+
+/// Reads the archive in `source`. A zip in a stream is held in at most `memory` bytes. `raw` takes what is known of the bytes
+/// of the file. Returns the form as far as it is known, also of an archive that is damaged.
+pub fn read(
+    source: Source,
+    memory: u64,
+    raw: &mut Raw,
+    visitor: &mut dyn Visitor,
+) -> (Form, Result<()>) {
+    match source {
+        Source::Directory(path) => (Form::Directory, directory::read(&path, visitor)),
+        Source::File(file) => match compression::is_zip(&file) {
+            Ok(true) => (Form::Zip, zip::read_file(file, raw, visitor)),
+            Ok(false) => read_stream(Box::new(file), memory, raw, visitor),
+            Err(error) => (Form::Tar(None), Err(unreadable(error))),
+        },
+        Source::Stream(stream) => read_stream(stream, memory, raw, visitor),
+    }
+}
+
+fn read_stream(
+    stream: Box<dyn Read + Send>,
+    memory: u64,
+    raw: &mut Raw,
+    visitor: &mut dyn Visitor,
+) -> (Form, Result<()>) {
+    match compression::open(stream, raw.clone()) {
+        Ok(Opened::Zip(stream)) => (Form::Zip, zip::read_stream(stream, memory, raw, visitor)),
+        Ok(Opened::Tar(mut plain, compression)) => {
+            let outcome = tar::read(&mut plain, visitor);
+            let ended = plain.finish();
+            (Form::Tar(compression), ended.and(outcome))
+        }
+        Err(error) => (Form::Tar(None), Err(error)),
+    }
+}
+
+/// Reads a plain tar from `stream`.
+pub fn read_tar(stream: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
+    tar::read(stream, visitor)
+}

@@ -1,0 +1,209 @@
+//! What a host shares between its repositories: those of submodules, and the objects of Git LFS.
+//!
+//! Only the configuration of the system and of the user decides, which nobody can push. A repository is found by the URL in
+//! `.gitmodules`, which anybody may have written, so it counts only if its own configuration says that it may be archived as a
+//! submodule, and only with commits that its refs lead to. Must fail closed: in doubt, there is no repository.
+
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::{Repository, config_without_repository, submodules};
+use crate::{
+    config::{Config, sources::read_file, value},
+    environment::Environment,
+    program,
+};
+use sluice_base::error::Result;
+
+/// The key of a repository that may be archived as a submodule of others.
+const EXPORT: &str = "sluice.exportassubmodule";
+/// The last part of the key that maps URLs to a directory: `sluice.<url prefix>.submodulePath`.
+const PATH: &str = "submodulepath";
+/// The directory of the objects of Git LFS of all repositories.
+const LFS_STORE: &str = "sluice.lfsStore";
+
+/// The repositories and stores of a host.
+pub struct Host {
+    config: Config,
+}
+
+impl Host {
+    /// Reads the configuration of system and user.
+    pub fn read(environment: &Environment) -> Result<Self> {
+        let config = config_without_repository(environment)?;
+        Ok(Self { config })
+    }
+
+    /// The configuration of system and user.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The directory with objects of Git LFS, if there is one.
+    pub fn lfs_store(&self) -> Option<PathBuf> {
+        let path = self.config.string(LFS_STORE)?;
+        let path = Path::new(OsStr::from_bytes(path));
+        path.is_absolute().then(|| path.to_owned())
+    }
+
+    /// The repositories that `url` in `.gitmodules` of the `superproject` may mean.
+    pub fn submodules(&self, superproject: &Repository, url: &BStr) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for (directory, rest) in self.places(superproject, url) {
+            for name in names(rest.as_bstr()) {
+                found.extend(
+                    inside(&directory, name.as_bstr()).filter(|it| is_exported(superproject, it)),
+                );
+            }
+        }
+        found
+    }
+
+    /// Directories of the host, and the path that `url` means below each.
+    fn places(&self, superproject: &Repository, url: &BStr) -> Vec<(PathBuf, BString)> {
+        let mappings = self.config.section("sluice");
+        let mappings = mappings.filter_map(|(prefix, name, value)| {
+            let directory = Path::new(OsStr::from_bytes(value?));
+            let directory = directory
+                .is_absolute()
+                .then(|| directory.canonicalize().ok())??;
+            (name == PATH).then_some((prefix?, directory))
+        });
+        let place = |(prefix, directory): (&BStr, PathBuf)| {
+            let rest = if is_relative(url) {
+                let own = own_path(superproject, &directory)?;
+                resolve(own.as_bstr(), url)?
+            } else {
+                url.strip_prefix(prefix.as_bytes())?.into()
+            };
+            is_below(&rest).then_some((directory, rest))
+        };
+        mappings.filter_map(place).collect()
+    }
+}
+
+/// Whether a ref of the repository of `environment` leads to `commit`. Forks may share objects with repositories that nobody may
+/// see, so an object that is there proves nothing.
+pub fn leads_to(repository: &Repository, commit: &ObjectId) -> bool {
+    let contains = format!("--contains={commit}");
+    let words = ["for-each-ref", "--count=1", "--format=x", &contains].map(OsStr::new);
+    let answer = program::ask(&repository.location, &words);
+    answer.is_some_and(|answer| answer.status.success() && !answer.stdout.is_empty())
+}
+
+fn is_relative(url: &[u8]) -> bool {
+    url.starts_with(b"./") || url.starts_with(b"../")
+}
+
+/// The path of the `superproject` below `directory`.
+fn own_path(superproject: &Repository, directory: &Path) -> Option<BString> {
+    let own = superproject.git_dir.canonicalize().ok()?;
+    let own = own.strip_prefix(directory).ok()?;
+    let work_tree = own.parent().filter(|_| own.ends_with(".git"));
+    Some(work_tree.unwrap_or(own).as_os_str().as_bytes().into())
+}
+
+/// The path that a relative `url` means, seen from the repository at `own`, as git counts: from the repository itself.
+fn resolve(own: &BStr, url: &BStr) -> Option<BString> {
+    let mut parts: Vec<&[u8]> = own.split_str("/").collect();
+    let mut rest = url.as_bytes();
+    loop {
+        if let Some(inner) = rest.strip_prefix(b"./") {
+            rest = inner;
+        } else if let Some(outer) = rest.strip_prefix(b"../") {
+            parts.pop()?;
+            rest = outer;
+        } else {
+            parts.push(rest);
+            return Some(parts.join(&b'/').into());
+        }
+    }
+}
+
+/// Whether `path` stays below the directory that it counts from.
+fn is_below(path: &[u8]) -> bool {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
+    path.split_str("/").all(is_plain) && !path.contains(&0)
+}
+
+/// The names that a host may have given the repository at `path`.
+fn names(path: &BStr) -> Vec<BString> {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let bare = path.strip_suffix(b".git").unwrap_or(path);
+    let mut names = vec![BString::from(path)];
+    names.extend([bare.into(), [bare, b".git"].concat().into()]);
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The git directory called `name` in `directory`, unless a link leads out of there.
+fn inside(directory: &Path, name: &BStr) -> Option<PathBuf> {
+    let found = directory
+        .join(OsStr::from_bytes(name))
+        .canonicalize()
+        .ok()?;
+    let is_inside = found != directory && found.starts_with(directory);
+    (is_inside && submodules::is_git_directory(&found)).then_some(found)
+}
+
+/// Whether the repository at `git_dir` says that it may be archived as a submodule, in the file that belongs to it alone.
+fn is_exported(superproject: &Repository, git_dir: &Path) -> bool {
+    let Ok(variables) = read_file(&git_dir.join("config"), false) else {
+        return false;
+    };
+    let said = variables.iter().rfind(|variable| variable.key == EXPORT);
+    let is_said = said.is_some_and(|variable| match &variable.value {
+        Some(text) => value::truth(EXPORT, text.as_bstr()).unwrap_or(false),
+        None => true,
+    });
+    is_said && submodules::check_owner(superproject, git_dir).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_below, names, resolve};
+
+    #[test]
+    fn relative_urls_count_from_the_repository() {
+        for (own, url, expected) in [
+            ("group/project.git", "../lib.git", Some("group/lib.git")),
+            ("group/project.git", "../../other/lib", Some("other/lib")),
+            (
+                "group/project.git",
+                "./inner",
+                Some("group/project.git/inner"),
+            ),
+            ("group/project.git", "../../../lib", None),
+            ("project", "../../lib", None),
+        ] {
+            let found = resolve(own.into(), url.into());
+            assert_eq!(found, expected.map(Into::into), "{own} {url}");
+        }
+    }
+
+    #[test]
+    fn paths_stay_below() {
+        for path in ["a", "a/b.git", "a/b/"] {
+            assert!(is_below(path.as_bytes()), "{path}");
+        }
+        for path in [
+            "", "/", "/a", "a//b", "../a", "a/../b", "a/.", "a/.git", "a\0b",
+        ] {
+            assert!(!is_below(path.as_bytes()), "{path}");
+        }
+    }
+
+    #[test]
+    fn hosts_add_git_or_do_not() {
+        assert_eq!(names("a/b".into()), ["a/b", "a/b.git"]);
+        assert_eq!(names("a/b.git/".into()), ["a/b", "a/b.git"]);
+    }
+}
