@@ -8,7 +8,9 @@ mod budget;
 mod cache;
 mod cli;
 mod commands;
+#[cfg(feature = "fleet")]
 mod corpora;
+#[cfg(feature = "fleet")]
 mod directory;
 mod documents;
 mod filter;
@@ -19,6 +21,7 @@ mod messages;
 mod output;
 mod plan;
 mod request;
+#[cfg_attr(not(feature = "fleet"), allow(dead_code))]
 mod support;
 mod tidy;
 mod upstream;

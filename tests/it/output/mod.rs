@@ -2,5 +2,6 @@
 
 pub(crate) mod destination;
 pub(crate) mod log;
+#[cfg(feature = "fleet")]
 pub(crate) mod progress;
 pub(crate) mod report;

@@ -1,3 +1,4 @@
 //! The entries of an archive: what changed.
 
+#[cfg(feature = "fleet")]
 pub(crate) mod delta;

@@ -138,6 +138,10 @@ impl Inputs<'_> {
             return error;
         };
         let [base, target] = [base, target].map(|name| name.as_bytes().as_bstr());
+        // With magic, a pathspec looks like the search for a commit.
+        if target.starts_with(b":") {
+            return error;
+        }
         match treeish::resolve(repository, reader, target, &mut io::sink()) {
             Ok(_) => error.hinted(format_bytes("git sluice --base={} {}", &[base, target])),
             Err(_) => error,
