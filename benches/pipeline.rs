@@ -7,7 +7,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use git_sluice::{
     archive::{ArchiveOutputs, RunStats, run},
     base::pipeline::processor_count,
-    output::report::{Console, Meter, Total},
+    base::progress::{Console, Meter, Total},
 };
 
 fn pipeline(criterion: &mut Criterion) {

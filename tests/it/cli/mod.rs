@@ -4,3 +4,5 @@ pub(crate) mod command_line;
 pub(crate) mod completions;
 pub(crate) mod guide;
 pub(crate) mod usage;
+#[cfg(not(any(feature = "fleet", feature = "compare")))]
+mod plain;

@@ -300,7 +300,7 @@ fn messages_about_a_configuration_that_git_accepts() {
     for text in [
         "k=v\n",
         "k\nl = 1\n[a]\nb\n",
-        "[a \"b\0\"]\nk\n[a]\nb=1\02\n",
+        "[a \"b\0\"]\nk\n[a]\nb=1\x002\n",
     ] {
         fs::write(&user, text).expect("our own");
         with_user.assert_same_within(&["2"], &["1m"], ["HEAD"]);
@@ -356,7 +356,7 @@ fn numbers_of_the_cache_that_are_negative() {
         let expected = format!(
             "fatal: bad numeric config value '-1' for '{key}'\ncaused by: the number is negative\n"
         );
-        assert_eq!((output.code(), output.messages()), (128, expected.into()));
+        assert_eq!((output.code(), output.messages()), (128, expected));
         assert!(output.stdout.is_empty());
     }
 }
@@ -368,7 +368,7 @@ fn a_nul_in_files() {
     let file = repo.path().join(".git/config");
     let sound = fs::read_to_string(&file).expect("our own");
     for text in [
-        "[tar]\numask = 0\07",
+        "[tar]\numask = 0\x007",
         "[tar \"x\0y\"]\ncommand = cat",
         "[tar]\numask\0 = 0",
         "# \0\n[tar]\numask=0",

@@ -316,7 +316,7 @@ mod tests {
             ("[.]d=1", &["..d=1"]),
             ("[a]b=\"x  \"  \n", &["a.b=x  "]),
             ("x=1\n", &["x=1"]),
-            ("[a \"b\0c\"]\nd=1\n[a]\nb=1\02\n", &["a.b=1", "a.b=1"]),
+            ("[a \"b\0c\"]\nd=1\n[a]\nb=1\x002\n", &["a.b=1", "a.b=1"]),
         ] {
             assert_eq!(list(text).unwrap(), expected, "{text:?}");
         }

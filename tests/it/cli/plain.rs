@@ -1,0 +1,15 @@
+//! The program without its features: `git archive`, and nothing that the command line promises in vain.
+
+use crate::support::Repo;
+
+#[test]
+fn names_of_commands_that_were_left_out_are_tree_ishes() {
+    let repo = Repo::copy("basic");
+    let help = repo.shell("git-sluice -h").success();
+    for name in ["apply", "verify", "publish", "prune", "compare"] {
+        repo.git(["branch", name, "HEAD"]);
+        repo.assert_same([name]);
+        let line = format!("\n  {name} ");
+        assert!(!String::from_utf8_lossy(&help).contains(&line), "{name}");
+    }
+}
