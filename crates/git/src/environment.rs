@@ -119,6 +119,8 @@ pub struct ContentVariables {
     pub replace_ref_base: Option<OsString>,
     /// `GIT_REFERENCE_BACKEND`
     pub reference_backend: Option<OsString>,
+    /// `GIT_COMMIT_GRAPH_PARANOIA`
+    pub commit_graph_paranoia: EnvironmentFlag,
 }
 
 /// The variables that decide which attributes are read.
@@ -225,6 +227,7 @@ impl Environment {
                 no_replace_objects: variable(NO_REPLACE).is_some(),
                 replace_ref_base: variable("GIT_REPLACE_REF_BASE"),
                 reference_backend: variable("GIT_REFERENCE_BACKEND"),
+                commit_graph_paranoia: flag("GIT_COMMIT_GRAPH_PARANOIA"),
             },
             attributes: AttributeVariables {
                 no_system: flag("GIT_ATTR_NOSYSTEM"),
@@ -319,6 +322,7 @@ impl Environment {
             },
             contents: ContentVariables {
                 no_replace_objects: true,
+                commit_graph_paranoia: EnvironmentFlag::default(),
                 ..self.contents
             },
             attributes: AttributeVariables::default(),

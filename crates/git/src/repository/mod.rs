@@ -38,7 +38,7 @@ use gix_hash::Kind;
 
 use crate::{
     config::{Config, Variable},
-    environment::Environment,
+    environment::{Environment, EnvironmentFlag},
     odb::{self, Odb, Replacements},
     program::{self, GitLocation},
     refs::Refs,
@@ -89,6 +89,8 @@ pub struct Repository {
     shallow: Shallow,
     /// The commits whose parents are replaced (`info/grafts`).
     graft_file: PathBuf,
+    /// Whether git doubts its commit-graph.
+    commit_graph_paranoia: EnvironmentFlag,
     /// The object database of an earlier run, with the packs that were open then.
     kept_odb: Option<Odb>,
 }
@@ -123,6 +125,7 @@ impl Repository {
             is_bare,
             shallow: Shallow::new(open::shallow_file(&found, environment)),
             graft_file: open::graft_file(&found, environment),
+            commit_graph_paranoia: environment.contents.commit_graph_paranoia.clone(),
             git_dir: found.git_dir,
             common_dir: found.common_dir,
             config: Arc::new(opened.config),

@@ -26,7 +26,7 @@ use crate::{
 };
 use sluice_base::{
     buffer::Buffer,
-    error::{Error, Result},
+    error::{Error, Result, format_bytes},
 };
 
 /// A tree and its origin.
@@ -73,6 +73,7 @@ fn found(
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<Treeish> {
+    refuse_bad_paranoia(repository, name)?;
     let (named, reference) = object_id(repository, reader, name, diagnostics)?;
     let not_a_tree = || Error::fatal(format!("not a tree object: {named}"));
     let mut content = Buffer::default();
@@ -113,6 +114,19 @@ fn found(
         }
         Some((_, ObjectKind::Tag | ObjectKind::Blob)) => Err(not_a_tree()),
         None => Err(reader.odb.config().missing(not_a_tree())),
+    }
+}
+
+/// Fails if git refuses `name` because of a bad `GIT_COMMIT_GRAPH_PARANOIA`. git reads the variable when it finds a commit in
+/// the commit-graph. git-sluice reads no commit-graph, and so it asks git.
+fn refuse_bad_paranoia(repository: &Repository, name: &BStr) -> Result<()> {
+    let Err(error) = repository.commit_graph_paranoia.is_set(false) else {
+        return Ok(());
+    };
+    let commit = format_bytes("{}^0", &[name]);
+    match rev_parse(&repository.location, &["--verify"], commit.as_bstr()) {
+        Some(output) if output.stderr.contains_str(error.to_string()) => Err(error),
+        _ => Ok(()),
     }
 }
 

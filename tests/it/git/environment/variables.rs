@@ -137,6 +137,31 @@ fn a_checkout_configures_nothing() {
     }
 }
 
+/// git reads the variable about its commit-graph when it finds a commit there.
+#[test]
+fn a_commit_graph_in_doubt() {
+    let world = World::create();
+    for set_up in [
+        "git commit-graph write --reachable",
+        "git config core.commitGraph no",
+    ] {
+        let _ = world.0.clone().at("w").shell(set_up).success();
+        for value in ["1", "bad"] {
+            let variable = ("GIT_COMMIT_GRAPH_PARANOIA", Some(value));
+            for name in [
+                "main",
+                "t1",
+                "main~1",
+                "main~1:sub",
+                "main^{tree}",
+                "main~1^{tree}",
+            ] {
+                world.assert_same(&[name], PLACES[0], &[variable]);
+            }
+        }
+    }
+}
+
 /// Names of refs are those that git has, whatever namespace a host exports.
 #[test]
 fn a_namespace_hides_and_shows_nothing() {
