@@ -25,11 +25,13 @@ fn no_repository() {
     let nowhere = nowhere.env("GIT_CEILING_DIRECTORIES", ceiling);
     let message = "fatal: not a git repository (or any of the parent directories): .git\n";
     nowhere.assert_both_die(["HEAD"], message);
-    let elsewhere = nowhere.clone().env("GIT_DIR", "/no/such");
-    elsewhere.assert_both_die(["HEAD"], "fatal: not a git repository: '/no/such'\n");
+    let missing = nowhere.path().join("missing").display().to_string();
+    let elsewhere = nowhere.clone().env("GIT_DIR", &missing);
+    let message = format!("fatal: not a git repository: '{missing}'\n");
+    elsewhere.assert_both_die(["HEAD"], &message);
     nowhere.write(".git", "nothing of use\n");
     nowhere.assert_same(["HEAD"]);
-    nowhere.write(".git", "gitdir: /no/such\n");
+    nowhere.write(".git", format!("gitdir: {missing}\n"));
     nowhere.assert_same(["HEAD"]);
 }
 
@@ -86,7 +88,7 @@ fn malformed_configuration() {
     // The configuration comes before the tree-ish and the output file.
     repo.clone()
         .with(["-c", "tar.umask=x"])
-        .assert_same(["-o", "/no/such/file", "nosuch"]);
+        .assert_same(["-o", "missing/file", "nosuch"]);
     for setting in [
         "core.autocrlf=sideways",
         "core.bigFileThreshold=much",

@@ -258,6 +258,7 @@ fn files_that_cannot_be() {
         let args = format!("{option} HEAD");
         assert_same_complaint(&repo, &args, 128, &format!("fatal: {message}"));
     }
+    let missing = repo.path().join("missing").display().to_string();
     let below = repo.at("dir");
     for (option, message) in [
         ("--add-file=nosuch", "File not found: dir/nosuch"),
@@ -265,7 +266,10 @@ fn files_that_cannot_be() {
             "--add-file=../dir/sub",
             "Not a regular file: dir/../dir/sub",
         ),
-        ("--add-file=/no/such", "File not found: /no/such"),
+        (
+            &format!("--add-file={missing}"),
+            &format!("File not found: {missing}"),
+        ),
         ("--add-file=", "Not a regular file: dir/"),
         ("-o .", "could not open 'dir/.' for writing: Is a directory"),
         (

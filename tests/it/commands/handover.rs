@@ -39,7 +39,9 @@ fn the_status_is_that_of_git() {
     let script = "{ git-sluice --remote=. HEAD; echo $? >&2; } | :";
     let output = Repo::from("big").shell(script);
     assert!(output.messages().ends_with("141\n"), "{output}");
-    let no_git = Repo::from("basic").env("PATH", "/nonexistent");
+    let no_git = Repo::from("basic");
+    let nowhere = no_git.path().join("missing");
+    let no_git = no_git.env("PATH", nowhere);
     let output = no_git.sluice(["--remote=.", "HEAD"]);
     output.assert_failure(128, "fatal: cannot exec 'git': No such file or directory\n");
 }

@@ -216,10 +216,10 @@ fn the_example_indexes_repositories() {
 
 /// Variables that lead git to another repository, other objects, other settings or other names.
 const HOSTILE: [(&str, &str); 18] = [
-    ("GIT_DIR", "/nonexistent"),
-    ("GIT_WORK_TREE", "/nonexistent"),
-    ("GIT_COMMON_DIR", "/nonexistent"),
-    ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
+    ("GIT_DIR", "/dev/null/x"),
+    ("GIT_WORK_TREE", "/dev/null/x"),
+    ("GIT_COMMON_DIR", "/dev/null/x"),
+    ("GIT_OBJECT_DIRECTORY", "/dev/null/x"),
     ("GIT_NAMESPACE", "x"),
     ("GIT_CEILING_DIRECTORIES", "/"),
     ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "bad"),
@@ -230,10 +230,10 @@ const HOSTILE: [(&str, &str); 18] = [
     ("GIT_ATTR_NOSYSTEM", "bad"),
     ("GIT_LITERAL_PATHSPECS", "bad"),
     ("GIT_REPLACE_REF_BASE", "refs/heads/"),
-    ("GIT_SHALLOW_FILE", "/nonexistent"),
-    ("GIT_SLUICE_CACHE", "/nonexistent"),
-    ("GIT_SLUICE_LOG", "/nonexistent"),
-    ("XDG_CONFIG_HOME", "/nonexistent"),
+    ("GIT_SHALLOW_FILE", "/dev/null/x"),
+    ("GIT_SLUICE_CACHE", "/dev/null/x"),
+    ("GIT_SLUICE_LOG", "/dev/null/x"),
+    ("XDG_CONFIG_HOME", "/dev/null/x"),
 ];
 
 /// The variable that tells the test that it is the process with these variables.

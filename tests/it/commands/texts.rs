@@ -127,10 +127,12 @@ fn manual_pages() {
 /// No text needs a repository, or a git that works.
 #[test]
 fn texts_need_nothing() {
-    let place = Repo::scratch()
-        .env("PATH", "/nonexistent")
+    let place = Repo::scratch();
+    let missing = place.path().join("missing");
+    let place = place
+        .env("PATH", &missing)
         .env("GIT_CONFIG_PARAMETERS", "'tar.x.command'")
-        .env("GIT_DIR", "/nonexistent");
+        .env("GIT_DIR", &missing);
     for words in [
         &["help"][..],
         &["help", "cache"],

@@ -53,16 +53,17 @@ fn malformed() {
 fn absolute_and_outside() {
     let repo = Repo::copy("basic");
     let other = Repo::scratch();
-    symlink("/no-such-place", other.path().join("link")).expect("a scratch directory");
+    let missing = other.path().join("missing").display().to_string();
+    symlink(&missing, other.path().join("link")).expect("a scratch directory");
     let (dangling, below) = (other.path().join("link"), other.path().join("link/x"));
     for pathspec in [
         "/",
         "//",
-        "/no-such-place",
-        "/no-such-place/",
-        "/no-such-place/x",
-        "/no-such-place/x/y",
-        ":(glob)/no-such-place/*",
+        &missing,
+        &format!("{missing}/"),
+        &format!("{missing}/x"),
+        &format!("{missing}/x/y"),
+        &format!(":(glob){missing}/*"),
         "/etc/passwd/x",
     ]
     .map(OsString::from)

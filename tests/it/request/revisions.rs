@@ -402,7 +402,7 @@ fn names_without_git() {
         "sha256",
     ] {
         let repo = Repo::from(fixture);
-        let alone = repo.clone().env("PATH", "/nonexistent");
+        let alone = repo.clone().env("PATH", repo.path().join("missing"));
         let id = repo.git(["rev-parse", "HEAD"]);
         let short = repo.git(["rev-parse", "--short", "HEAD"]);
         let mut names = vec![

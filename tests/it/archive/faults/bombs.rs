@@ -372,12 +372,17 @@ fn bases_without_room_on_the_disk() {
 /// The user may not know that a file is needed, so the message says where it would be.
 #[test]
 fn without_a_directory_of_temporary_files() {
-    let repo = Repo::from("big-delta").env("TMPDIR", "/nonexistent");
+    let repo = Repo::from("big-delta");
+    let missing = repo.path().join("missing");
+    let place = missing.display();
+    let cause = format!(
+        "caused by: cannot write to a temporary file in '{place}': No such file or directory\n"
+    );
+    let repo = repo.env("TMPDIR", &missing);
     for format in ["tar", "tar.gz", "zip"] {
         let output = repo.sluice(["--memory=16m", &format!("--format={format}"), "HEAD"]);
         assert_orderly_failure(&output);
-        let cause = "caused by: cannot write to a temporary file in '/nonexistent': No such file or directory\n";
-        assert!(output.messages().contains(cause), "{output}");
+        assert!(output.messages().contains(&cause), "{output}");
     }
 }
 

@@ -347,7 +347,8 @@ fn no_other_option_goes_with_it() {
 fn neither_git_nor_its_configuration_is_needed() {
     let [_, to] = &ids();
     let Target { repo } = Target::empty();
-    let repo = repo.env("PATH", "/nonexistent");
+    let nowhere = repo.path().join("missing");
+    let repo = repo.env("PATH", nowhere);
     let target = Target {
         repo: repo.env("GIT_CONFIG_PARAMETERS", "'tar.x.command'"),
     };

@@ -13,8 +13,7 @@ fn partial() -> Repo {
     let partial = Repo::scratch();
     let url = format!("file://{}", origin.path().display());
     partial.git(["clone", "-q", "--bare", "--filter=blob:none", &url, "."]);
-    let gone = "file:///nonexistent/origin";
-    partial.git(["remote", "set-url", "origin", gone]);
+    partial.git(["remote", "set-url", "origin", &format!("{url}/missing")]);
     with_file(partial, ATTRIBUTES)
 }
 

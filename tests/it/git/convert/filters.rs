@@ -373,9 +373,10 @@ fn broken_filter_processes() {
 #[test]
 fn filters_that_are_not_there() {
     let repo = repo(ATTRIBUTES, &FILTERED);
+    let missing = repo.path().join("missing").display().to_string();
     for (command, told) in [
         ("no-such-command", "error: cannot run no-such-command"),
-        ("/no/such/command", "fatal: cannot exec '/no/such/command'"),
+        (&missing[..], &format!("fatal: cannot exec '{missing}'")[..]),
     ] {
         let setting = format!("filter.f.smudge={command}");
         let output = repo.clone().with(["-c", &setting]).sluice(["HEAD", "a"]);

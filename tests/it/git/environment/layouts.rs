@@ -94,7 +94,7 @@ fn a_repository_of_somebody_else() {
         }
     }
     let path = |name: &str| world.path(name).display().to_string();
-    let (top, bare, all) = (path("w"), path("bare.git"), path("*"));
+    let [top, bare, all, missing] = ["w", "bare.git", "*", "missing"].map(path);
     for values in [
         &[][..],
         &["*"],
@@ -105,7 +105,7 @@ fn a_repository_of_somebody_else() {
         &["."],
         &["w"],
         &["~/../w"],
-        &["/nonexistent"],
+        &[&missing],
     ] {
         // Older versions know fewer ways.
         let is_new = values

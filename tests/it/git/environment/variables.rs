@@ -69,18 +69,18 @@ const VARIABLES: [Variable; 46] = [
     Variable("XDG_CONFIG_HOME", "rel", Path("w/rel")),
 ];
 
-/// Values that mean nothing in particular, and one that leads to no file.
-const VALUES: [&str; 6] = ["", "0", "1", "no", "bad", "/nonexistent/x"];
+/// Values that mean nothing in particular.
+const VALUES: [&str; 5] = ["", "0", "1", "no", "bad"];
 
 impl Variable {
-    /// All values; `None` means that the variable is not set.
+    /// All values, one of which leads to no file; `None` means that the variable is not set.
     fn values(&self, world: &World) -> Vec<Option<String>> {
         let absolute = match self.2 {
             Path(path) => text(&world.path(path)),
             Word(word) => word.to_owned(),
         };
         let values = VALUES.map(ToOwned::to_owned).into_iter();
-        let values = values.chain([self.1.to_owned(), absolute]);
+        let values = values.chain([text(&world.path("missing/x")), self.1.to_owned(), absolute]);
         std::iter::once(None).chain(values.map(Some)).collect()
     }
 }
