@@ -126,7 +126,7 @@ fn parse_line(number: usize, line: &[u8], macros: bool) -> Result<Option<Line<'_
             }));
         }
         let name = first_of(skip_blank(&first[MACRO.len()..])).to_owned();
-        if !is_valid_name(&name) {
+        if !may_be_assigned(&name) {
             return Err(Complaint::InvalidName(name.into()));
         }
         return Ok(Some(Line::Macro(name.into(), assignments(rest)?)));
@@ -173,12 +173,17 @@ fn assignments(text: &[u8]) -> Result<Vec<(&[u8], Value)>, Complaint<'_>> {
             (name, []) => (name, Value::Set),
             (name, value) => (name, Value::Text(value[1..].into())),
         };
-        if !is_valid_name(name) || name.starts_with(RESERVED) {
+        if !may_be_assigned(name) {
             return Err(Complaint::InvalidName(name.into()));
         }
         assignments.push((name, value));
     }
     Ok(assignments)
+}
+
+/// Whether a file may assign or define the attribute `name`.
+fn may_be_assigned(name: &[u8]) -> bool {
+    is_valid_name(name) && !name.starts_with(RESERVED)
 }
 
 /// Whether `name` is a valid attribute name.
@@ -277,5 +282,8 @@ mod tests {
             assert_eq!((lines.len(), complaints.as_str()), (0, complaint));
         }
         assert_eq!(parsed(&long[..2047], false, true).0.len(), 1);
+        let (lines, complaints) = parsed(b"[attr]builtin_m x", true, true);
+        let complaint = "builtin_m is not a valid attribute name: d/.gitattributes:1\n";
+        assert_eq!((lines.len(), complaints.as_str()), (0, complaint));
     }
 }
