@@ -1,5 +1,11 @@
-//! Tries inputs that the fuzzer makes.
+//! Tries inputs that the fuzzer makes, and compares with gitoxide.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| git_sluice_fuzz::attributes::run(input));
+#[path = "../oracle/attributes.rs"]
+mod oracle;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    git_sluice_fuzz::attributes::run(input);
+    oracle::compare(input);
+});

@@ -1,5 +1,8 @@
-//! Tries inputs that the fuzzer makes.
+//! Tries inputs that the fuzzer makes, and compares with gitoxide, which includes what `pack::run` does.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| git_sluice_fuzz::pack::run(input));
+#[path = "../oracle/pack.rs"]
+mod oracle;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| oracle::compare(input));

@@ -1,5 +1,11 @@
-//! Tries inputs that the fuzzer makes.
+//! Tries inputs that the fuzzer makes, and compares with gitoxide.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| git_sluice_fuzz::tree::run(input));
+#[path = "../oracle/tree.rs"]
+mod oracle;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    git_sluice_fuzz::tree::run(input);
+    oracle::compare(input);
+});

@@ -17,8 +17,10 @@ pub mod inflate;
 pub mod lfs_pointer;
 pub mod pack;
 pub mod pkt_line;
+pub mod refs;
 pub mod tree;
 pub mod unarchive;
+pub mod wildmatch;
 
 use std::{
     fs,
@@ -35,7 +37,7 @@ use tempfile::TempDir;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 18] = [
     ("access", access::run),
     ("apply", apply::run),
     ("attributes", attributes::run),
@@ -50,8 +52,10 @@ pub const TARGETS: [Target; 16] = [
     ("lfs_pointer", lfs_pointer::run),
     ("pack", pack::run),
     ("pkt_line", pkt_line::run),
+    ("refs", refs::run),
     ("tree", tree::run),
     ("unarchive", unarchive::run),
+    ("wildmatch", wildmatch::run),
 ];
 
 /// The only object format that is tried.

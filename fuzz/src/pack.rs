@@ -22,7 +22,7 @@ use git_sluice::{
 };
 
 /// Objects above this are refused.
-const LIMIT: u64 = 1 << 20;
+pub const LIMIT: u64 = 1 << 20;
 const MAX_ENTRIES: usize = 32;
 const OFS_DELTA: u8 = 6;
 const REF_DELTA: u8 = 7;
@@ -35,32 +35,38 @@ thread_local! {
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {
+    let (pack, offsets) = pack(input);
+    objects(&pack, &offsets);
+}
+
+/// The objects of a `pack` whose entries are at `offsets`; `None` for one that is refused.
+pub fn objects(pack: &[u8], offsets: &[u32]) -> Vec<Option<Vec<u8>>> {
     OBJECTS.with_borrow(|objects| {
-        let (pack, offsets) = pack(input);
         fs::write(objects.pack_file("pack-1.pack"), pack).expect("our own");
-        fs::write(objects.pack_file("pack-1.idx"), index(&offsets)).expect("our own");
+        fs::write(objects.pack_file("pack-1.idx"), index(offsets)).expect("our own");
+        let mut found = Vec::new();
         let mut reader = Reader::new(objects.open());
         let mut whole = Buffer::default();
-        for (number, &offset) in (1..).zip(&offsets) {
+        for (number, &offset) in (1..).zip(offsets) {
             whole.clear();
             let place = ObjectLocation::Packed(PackId(0), offset.into());
             // The first look-up opens the pack.
             reader.odb.find(&id_of(number));
-            if reader
-                .read_at(&id_of(number), place, LIMIT, &mut whole)
-                .is_ok()
-            {
+            let read = reader.read_at(&id_of(number), place, LIMIT, &mut whole);
+            found.push(read.is_ok().then(|| whole.to_vec()));
+            if read.is_ok() {
                 let size = Sizer::default().size_of(&mut reader.odb, &id_of(number), place);
                 assert_eq!(size, Size::Exactly(whole.len() as u64));
                 let streamed = streamed(&mut reader.odb, offset.into());
                 assert!(streamed == whole[..], "a stream differs");
             }
         }
-    });
+        found
+    })
 }
 
 /// The pack that `input` describes, and where its entries begin.
-fn pack(mut input: &[u8]) -> (Vec<u8>, Vec<u32>) {
+pub fn pack(mut input: &[u8]) -> (Vec<u8>, Vec<u32>) {
     let mut pack = b"PACK\0\0\0\x02\0\0\0\0".to_vec();
     let mut offsets: Vec<u32> = Vec::new();
     while let Some((&[choices, length], rest)) = input.split_first_chunk()
