@@ -83,13 +83,13 @@ fn kind(mode: Mode) -> EntryKind {
     }
 }
 
-/// git reads modes of any length but 0. gix reads up to six digits and 16 bits, and refuses fewer digits if the seventh byte is
-/// a space, too.
+/// git reads modes of any length but 0, and one of an unknown type is a submodule. gix reads up to six digits, refuses fewer if
+/// the seventh byte is a space, too, and takes type 14 for a tree.
 fn has_odd_mode(mut tree: &[u8]) -> bool {
     while let Some(space) = tree.find_byte(b' ') {
         let is_odd = match space {
             0 | 7.. => true,
-            6 => tree[0] > b'1',
+            6 => tree[0] % 2 == 1 && tree[1] == b'4',
             _ => tree.get(6) == Some(&b' '),
         };
         if is_odd {
