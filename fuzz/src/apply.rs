@@ -51,7 +51,6 @@ pub fn run(input: &[u8]) {
         let reports = Reports {
             differences: &mut differences,
             console,
-            verbose: true,
         };
         let archive = with_checksums(archive);
         let archive = Archive {

@@ -136,7 +136,7 @@ impl CommandName {
             Self::Explain => ("explain", Explain::command),
             Self::Info => ("info", Info::command),
             Self::Missing => ("missing", Missing::command),
-            Self::Apply => ("apply", apply),
+            Self::Apply => ("apply", Apply::command),
             Self::Verify => ("verify", Verify::command),
             Self::Compare => ("compare", compare),
             Self::Publish => ("publish", publish),
@@ -149,14 +149,6 @@ impl CommandName {
             Self::Help => ("help", Help::command),
         }
     }
-}
-
-/// The options of `apply`, which writes no archive.
-fn apply() -> clap::Command {
-    Apply::command().mut_args(|argument| match argument.get_id().as_str() {
-        "verbose" => argument.help("Report each path that is written or deleted"),
-        _ => argument,
-    })
 }
 
 /// The options of `compare`, which writes no archive.
@@ -395,10 +387,6 @@ pub struct Apply {
     /// comes from standard input.
     #[arg(value_name = "archive")]
     pub archive: Option<OsString>,
-
-    /// Verbosity.
-    #[command(flatten)]
-    pub verbosity: Verbosity,
 
     /// Take the archives from this channel
     #[arg(long, value_name = "bucket/channel", conflicts_with = "archive", help_heading = BEYOND)]

@@ -229,7 +229,6 @@ fn reports<'a>(
     Reports {
         differences: destination,
         console: Console::new(&mut *context.messages, screen),
-        verbose: options.verbosity.is_verbose(),
     }
 }
 

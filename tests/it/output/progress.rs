@@ -141,7 +141,6 @@ fn shown(run: impl FnOnce(Reports<'_>) -> Result<()>) -> (String, Result<()>) {
     let outcome = run(Reports {
         differences: &mut io::sink(),
         console: Console::new(&mut messages, Some(Terminal::NONE)),
-        verbose: false,
     });
     (String::from_utf8(messages).expect("text"), outcome)
 }
@@ -350,7 +349,6 @@ fn nobody_looks() {
     let reports = Reports {
         differences: &mut differences,
         console: Console::new(&mut broken, Some(Terminal::NONE)),
-        verbose: true,
     };
     let archive = Archive {
         content: Slow(&archive, archive.len() / 2),

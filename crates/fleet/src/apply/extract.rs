@@ -118,7 +118,6 @@ impl Extraction<'_, '_, '_> {
         if !self.obstacles.is_empty() {
             self.obstacles.remove(path.bytes());
         }
-        self.progress.tell("write", path);
         Ok(())
     }
 
@@ -166,7 +165,6 @@ impl Extraction<'_, '_, '_> {
             PathRecord { path, kind }.push(&mut self.deleted);
         }
         self.obstacles.extend(obstacle);
-        self.progress.tell("delete", path);
         if self.deleted.len() < DELETED_LEN {
             Ok(())
         } else {

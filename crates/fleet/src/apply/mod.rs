@@ -126,8 +126,6 @@ pub struct Reports<'a> {
     pub differences: &'a mut dyn Write,
     /// Receives messages to the user, and shows progress.
     pub console: Console<'a>,
-    /// Whether each deleted or written path is a message.
-    pub verbose: bool,
 }
 
 /// An archive that is applied.
@@ -250,7 +248,7 @@ impl<'a> Incoming<'a> {
             claim: &claim,
             in_the_way,
         };
-        application.run(verdict, opened, progress.telling(reports.verbose))
+        application.run(verdict, opened, progress)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the user hears of an application: its progress and, if they ask for them, the paths.
+//! What the user hears of an application: its progress.
 
 use std::{
     cell::Cell,
@@ -6,13 +6,7 @@ use std::{
     rc::Rc,
 };
 
-use sluice_base::{
-    error::{format_bytes, printable_path},
-    io::print_line,
-    progress::{Console, Done, Meter, Total},
-};
-
-use super::path::ArchivePath;
+use sluice_base::progress::{Console, Done, Meter, Total};
 
 /// Counts the bytes that are read from an archive, before decompression.
 #[derive(Clone, Default)]
@@ -52,8 +46,6 @@ pub(super) struct ApplyProgress<'a> {
     meter: Meter,
     read: Count,
     entries: u64,
-    /// Whether each path is a message.
-    verbose: bool,
 }
 
 impl<'a> ApplyProgress<'a> {
@@ -69,16 +61,10 @@ impl<'a> ApplyProgress<'a> {
             meter: Meter::new(verb, len.map_or(Total::Unknown, Total::Bytes)),
             read,
             entries: 0,
-            verbose: false,
         };
         // The clock starts.
         progress.update();
         progress
-    }
-
-    /// Prints a message for each path if it is `verbose`.
-    pub(super) fn telling(self, verbose: bool) -> Self {
-        Self { verbose, ..self }
     }
 
     /// Another entry comes.
@@ -91,15 +77,6 @@ impl<'a> ApplyProgress<'a> {
     pub(super) fn update(&mut self) {
         let done = self.done();
         self.console.update(&mut self.meter, done);
-    }
-
-    /// Report a path, if that is asked for. As in git, a failed report is ignored.
-    pub(super) fn tell(&mut self, what: &str, path: &ArchivePath<'_>) {
-        if !self.verbose {
-            return;
-        }
-        let text = format_bytes("{} {}", &[what.as_bytes(), &printable_path(path.bytes())]);
-        print_line(&mut self.console, "", &text);
     }
 
     /// The pass is complete.

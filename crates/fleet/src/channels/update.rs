@@ -263,7 +263,6 @@ impl Journey<'_> {
         let reports = Reports {
             differences: reports.differences,
             console: reports.console.reborrow(),
-            verbose: reports.verbose,
         };
         let archive = Archive {
             content: archive.reader(),

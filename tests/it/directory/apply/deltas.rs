@@ -289,24 +289,6 @@ fn archives_of_many_frames() {
     }
 }
 
-#[test]
-fn verbose_names_each_path() {
-    let [from, to] = &ids();
-    let [base, target] = [tree([("a", file("old\n"))]), tree([("d/b", file("new\n"))])];
-    let directory = Target::holding(from, &base);
-    directory
-        .repo
-        .write("outside/archive", delta([from, to], [&base, &target]));
-    let output = directory
-        .repo
-        .sluice(["apply", "-v", "dir", "outside/archive"]);
-    assert_eq!(
-        output.messages(),
-        "delete a\nwrite d\nwrite d/b\n",
-        "{output}"
-    );
-}
-
 fn node() -> impl Strategy<Value = Node> {
     prop_oneof![
         4 => (any::<bool>(), "[a-c]{0,2}")

@@ -334,7 +334,7 @@ fn no_other_option_goes_with_it() {
     }
     assert_complaint(
         &repo,
-        "apply nowhere -v --no-progress nothing",
+        "apply nowhere --no-progress nothing",
         128,
         "fatal: could not open 'nothing' for reading: No such file or directory",
     );

@@ -65,15 +65,11 @@ fn the_way_is_as_short_as_what_changed() {
 }
 
 #[test]
-fn names_of_paths_are_told_and_files_of_others_stay() {
+fn files_of_others_stay() {
     let (fleet, ids) = Fleet::published();
     let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
     fs::write(fleet.directory("d/built"), "mine").expect("our own");
-    let output = fleet.apply("d", "-v");
-    assert_eq!(
-        output.messages(),
-        "delete dir/deep\ndelete dir/new\ndelete dir\nwrite dir\nwrite small\n"
-    );
+    let _ = fleet.apply("d", "").success();
     assert!(fleet.directory("d/built").exists());
 }
 

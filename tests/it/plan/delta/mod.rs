@@ -255,7 +255,6 @@ fn apply(directory: &Path, archive: &[u8]) {
     let reports = Reports {
         differences: &mut differences,
         console: Console::new(&mut messages, None),
-        verbose: false,
     };
     let directory = TargetDirectory {
         directory: WorkingDirectory::Current.file(directory),
