@@ -29,7 +29,7 @@ use conversion::Decider;
 use diff::{Differ, Texts};
 use listing::Listing;
 use naming::{Naming, SameFiles, quoted};
-use report::{Accepted, Line, Report};
+use report::{Accepted, Line, LineClass, Report};
 use sluice_base::{
     error::{Error, Result, counted, format_bytes, printable_path},
     progress::{Console, Meter, Total},
@@ -280,7 +280,7 @@ impl Comparison<'_, '_> {
             let path = doubt.path.strip_prefix(prefix).unwrap_or(&doubt.path);
             report.line(Line {
                 reason: Some(doubt.reason),
-                ..Line::new("doubt", path)
+                ..Line::new(LineClass::Doubt, path)
             })?;
         }
         let mut args = self.args.clone();
@@ -310,7 +310,7 @@ impl Comparison<'_, '_> {
         names: (&[u8], &[u8]),
         report: &mut Report<'_>,
     ) -> Result<()> {
-        if report.count("changed") == 0 {
+        if report.count(LineClass::Changed) == 0 {
             return Ok(());
         }
         let table = &mut contents.table;
@@ -396,7 +396,7 @@ impl Comparison<'_, '_> {
         report: &Report<'_>,
     ) -> Result<Naming> {
         let other = |words: String| Ok(Naming::Other(words));
-        match (report.count("as stored"), report.accepted) {
+        match (report.count(LineClass::AsStored), report.accepted) {
             (0, 0) => {}
             (0, accepted) => return other(counted(accepted, "accepted difference")),
             (stored, _) => {

@@ -4,7 +4,7 @@
 
 use super::{
     classes::{Leaves, class_of_omitted},
-    report::{Line, Report},
+    report::{Line, LineClass, Report},
     table::{Class, Table},
 };
 use sluice_base::error::Result;
@@ -98,14 +98,16 @@ impl Listing<'_, '_> {
             return Ok(());
         }
         let (class, words) = match record.class {
-            Class::Same => ("same", None),
-            Class::AsStored if reason.is_some() => ("as stored", None),
-            Class::AsStored => ("as stored", Some("attributes not applied")),
-            Class::Mode if record.mode & 0o7000 != 0 => ("mode", Some("setuid, setgid or sticky")),
-            Class::Mode if record.mode & 0o100 != 0 => ("mode", Some("executable")),
-            Class::Mode => ("mode", Some("not executable")),
-            Class::Type => ("type", Some(kind_words(record.kind))),
-            _ => ("changed", None),
+            Class::Same => (LineClass::Same, None),
+            Class::AsStored if reason.is_some() => (LineClass::AsStored, None),
+            Class::AsStored => (LineClass::AsStored, Some("attributes not applied")),
+            Class::Mode if record.mode & 0o7000 != 0 => {
+                (LineClass::Mode, Some("setuid, setgid or sticky"))
+            }
+            Class::Mode if record.mode & 0o100 != 0 => (LineClass::Mode, Some("executable")),
+            Class::Mode => (LineClass::Mode, Some("not executable")),
+            Class::Type => (LineClass::Type, Some(kind_words(record.kind))),
+            _ => (LineClass::Changed, None),
         };
         self.report.line(Line {
             reason: words.or(reason),
@@ -122,7 +124,7 @@ impl Listing<'_, '_> {
         self.report.line(Line {
             reason,
             is_expected,
-            ..Line::new("missing", path)
+            ..Line::new(LineClass::Missing, path)
         })
     }
 
@@ -161,7 +163,7 @@ impl Listing<'_, '_> {
                 let words = format!("{times} times");
                 self.report.line(Line {
                     reason: Some(&words),
-                    ..Line::new("twice", path)
+                    ..Line::new(LineClass::Twice, path)
                 })?;
                 times = 1;
             }
@@ -181,7 +183,7 @@ impl Listing<'_, '_> {
             self.report.line(Line {
                 reason: Some(&words[..]).filter(|words| !words.is_empty()),
                 size: (record.kind == Kind::File).then_some(record.size),
-                ..Line::new("added", path)
+                ..Line::new(LineClass::Added, path)
             })?;
         }
         Ok(())

@@ -13,22 +13,68 @@ use sluice_core::{
     output::report::{ArchiveDifference, ArchiveResult, json_line},
 };
 
-/// The classes of lines, in the order of their counts. The first is no difference.
-pub(super) const CLASSES: [&str; 9] = [
-    "same",
-    "as stored",
-    "added",
-    "changed",
-    "missing",
-    "mode",
-    "type",
-    "twice",
-    "doubt",
-];
-/// The classes that are no difference.
-const EQUAL: [&str; 2] = ["same", "as stored"];
-/// The classes whose counts are shown even if they are 0.
-const MAIN: [&str; 3] = ["added", "changed", "missing"];
+/// The class of a line. Counts are shown in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineClass {
+    /// As `git archive` writes it.
+    Same,
+    /// Equal to the blob, though an attribute would change it.
+    AsStored,
+    /// The tree lacks the path.
+    Added,
+    /// The content differs.
+    Changed,
+    /// The archive lacks the path.
+    Missing,
+    /// The permission differs.
+    Mode,
+    /// The type differs.
+    Type,
+    /// The path occurs more than once.
+    Twice,
+    /// Readers may disagree about the entry.
+    Doubt,
+}
+
+impl LineClass {
+    /// All classes, in order.
+    const ALL: [Self; 9] = [
+        Self::Same,
+        Self::AsStored,
+        Self::Added,
+        Self::Changed,
+        Self::Missing,
+        Self::Mode,
+        Self::Type,
+        Self::Twice,
+        Self::Doubt,
+    ];
+
+    /// The word in lines and counts.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::AsStored => "as stored",
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Missing => "missing",
+            Self::Mode => "mode",
+            Self::Type => "type",
+            Self::Twice => "twice",
+            Self::Doubt => "doubt",
+        }
+    }
+
+    /// Whether a line of the class is a difference.
+    fn is_difference(self) -> bool {
+        !matches!(self, Self::Same | Self::AsStored)
+    }
+
+    /// Whether the count is shown even if it is 0.
+    fn is_always_shown(self) -> bool {
+        matches!(self, Self::Added | Self::Changed | Self::Missing)
+    }
+}
 
 /// The longest path that is compared with patterns, in bytes.
 const PATH_MAX: usize = 64 << 10;
@@ -62,7 +108,7 @@ impl Accepted {
 /// A line.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
-    pub(super) class: &'static str,
+    pub(super) class: LineClass,
     /// The path in the tree, or in the archive if it is not below the prefix.
     pub(super) path: &'a [u8],
     pub(super) reason: Option<&'a str>,
@@ -74,7 +120,7 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// A line without a reason and a size.
-    pub(super) fn new(class: &'static str, path: &'a [u8]) -> Self {
+    pub(super) fn new(class: LineClass, path: &'a [u8]) -> Self {
         Self {
             class,
             path,
@@ -93,7 +139,7 @@ pub(super) struct Report<'a> {
     pub(super) added: Accepted,
     pub(super) missing: Accepted,
     /// The number of lines of each class that are no accepted difference.
-    pub(super) counts: [u64; CLASSES.len()],
+    pub(super) counts: [u64; LineClass::ALL.len()],
     /// The number of differences that the user accepts.
     pub(super) accepted: u64,
 }
@@ -102,22 +148,21 @@ impl Report<'_> {
     /// Writes `line`, unless it is no difference and those are not wanted.
     pub(super) fn line(&mut self, line: Line<'_>) -> Result<()> {
         let is_accepted = match line.class {
-            "added" => self.added.accepts(line.path),
-            "missing" => self.missing.accepts(line.path),
+            LineClass::Added => self.added.accepts(line.path),
+            LineClass::Missing => self.missing.accepts(line.path),
             _ => false,
         };
         let is_counted = !line.is_expected && !is_accepted;
         self.accepted += u64::from(is_accepted && !line.is_expected);
-        let slot = CLASSES.iter().position(|class| *class == line.class);
-        self.counts[slot.unwrap_or_default()] += u64::from(is_counted);
-        let is_difference = is_counted && !EQUAL.contains(&line.class);
+        self.counts[line.class as usize] += u64::from(is_counted);
+        let is_difference = is_counted && line.class.is_difference();
         if !is_difference && !self.verbose {
             return Ok(());
         }
         if self.json {
             let mut text = Buffer::default();
             ArchiveDifference {
-                class: line.class,
+                class: line.class.as_str(),
                 path: line.path,
                 reason: line.reason,
                 size: line.size,
@@ -133,7 +178,7 @@ impl Report<'_> {
         } else {
             format!(" ({})", words.join(", "))
         };
-        let class = format!("{:<9}", line.class);
+        let class = format!("{:<9}", line.class.as_str());
         let values = [
             class.as_bytes(),
             &printable_path(line.path),
@@ -144,35 +189,36 @@ impl Report<'_> {
 
     /// Whether no line is a difference.
     pub(super) fn is_same(&self) -> bool {
-        let mut counts = CLASSES.iter().zip(self.counts);
-        counts.all(|(class, count)| count == 0 || EQUAL.contains(class))
+        self.counted()
+            .all(|(class, count)| count == 0 || !class.is_difference())
     }
 
     /// The number of lines of `class`.
-    pub(super) fn count(&self, class: &str) -> u64 {
-        let mut counts = CLASSES.iter().zip(self.counts);
-        counts
-            .find(|(it, _)| **it == class)
-            .map_or(0, |(_, count)| count)
+    pub(super) fn count(&self, class: LineClass) -> u64 {
+        self.counts[class as usize]
+    }
+
+    /// Each class with the number of its lines.
+    fn counted(&self) -> impl Iterator<Item = (LineClass, u64)> {
+        LineClass::ALL.into_iter().zip(self.counts)
     }
 
     /// Writes the last line.
     pub(super) fn end(&mut self, mut result: ArchiveResult) -> Result<()> {
         if self.json {
-            result.counts = CLASSES
-                .iter()
-                .zip(self.counts)
-                .map(|(class, count)| (class.replace(' ', "_"), count))
+            result.counts = self
+                .counted()
+                .map(|(class, count)| (class.as_str().replace(' ', "_"), count))
                 .collect();
             return json_line(&result, self.out);
         }
         let text = match (&result.command, &result.bytes) {
             _ if result.result == "damaged" && self.is_same() => return Ok(()),
             _ if !self.is_same() => {
-                let counts = CLASSES.iter().zip(self.counts).skip(EQUAL.len());
-                let shown = counts.filter(|(class, count)| *count > 0 || MAIN.contains(class));
+                let counts = self.counted().filter(|(class, _)| class.is_difference());
+                let shown = counts.filter(|(class, count)| *count > 0 || class.is_always_shown());
                 let shown: Vec<_> = shown
-                    .map(|(class, count)| format!("{count} {class}"))
+                    .map(|(class, count)| format!("{count} {}", class.as_str()))
                     .collect();
                 format!(
                     "differs: {} of {}",
