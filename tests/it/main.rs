@@ -1,5 +1,6 @@
 //! All tests of the command, as one binary: what they share is compiled once, and they run side by
-//! side. Each folder has the tests of the folder of `src` with its name.
+//! side. Each folder has the tests of the crate, or of the module of `crates/core`, with its name; `directory`
+//! those of `crates/fleet`.
 //!
 //! `support` is the language they are written in; of the tests, `archive/oracle.rs` is the main thing.
 

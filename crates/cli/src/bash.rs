@@ -9,7 +9,8 @@ use clap::{Arg, Command};
 use super::candidates::{self, Candidates};
 
 /// The script. `COMMANDS` stands for all commands, `OPTIONS` for the cases of the commands' options, `OPERANDS` for those of
-/// commands whose operand is one of a few words, `FILES` for the commands whose operands are files, `VALUES` for the cases of
+/// commands whose operand is one of a few words, `FILES` for the commands whose operands are files, `CHANNELS` for
+/// those with a channel next to revisions, `VALUES` for the cases of
 /// options that take one of a few values, and `OTHERS` for all other options with a value that is no revision.
 const SCRIPT: &str = include_str!("completions.bash");
 
@@ -21,10 +22,11 @@ pub(super) fn completions() -> String {
         let words = option_words(command).join(" ");
         format!("    {name}) printf '%s\\n' {words} ;;\n")
     });
-    let (mut operands, mut files) = (String::new(), Vec::new());
+    let (mut operands, mut files, mut channels) = (String::new(), Vec::new(), Vec::new());
     for (name, command) in &commands {
         let kinds: Vec<Candidates> = command.get_positionals().map(Candidates::of).collect();
         match kinds.first().map(Candidates::words) {
+            _ if kinds.contains(&Candidates::Channels) => channels.push(*name),
             _ if kinds.contains(&Candidates::Revisions) => {}
             Some(words) if !words.is_empty() => {
                 operands += &format!("    {name}) printf '%s\\n' {} ;;\n", words.join(" "));
@@ -37,6 +39,7 @@ pub(super) fn completions() -> String {
         .replace("OPTIONS", &options.collect::<String>())
         .replace("OPERANDS", &operands)
         .replace("FILES", &files.join(" | "))
+        .replace("CHANNELS", &channels.join(" | "))
         .replace("VALUES", &values)
         .replace("OTHERS", &others)
         .replace("PATTERN", &names.join(" | "))
@@ -52,6 +55,9 @@ fn values<'c>(commands: impl Iterator<Item = &'c Command>) -> (String, String) {
     for (pattern, option) in options {
         match candidates::value(option) {
             None | Some(Candidates::Revisions | Candidates::Formats) => {}
+            Some(Candidates::Channels) => {
+                values += &format!("    {pattern}) _git_sluice_channels \"$2\" ;;\n");
+            }
             Some(candidates) if candidates.words().is_empty() => others.push(pattern),
             Some(candidates) => {
                 let names = candidates.words().join(" ");

@@ -13,6 +13,8 @@ pub(super) enum Candidates {
     Files,
     /// The directories there.
     Directories,
+    /// The channels of a bucket, after the directories that lead to it.
+    Channels,
     /// The names of branches, tags and other refs.
     Revisions,
     /// The formats that the configuration allows.
@@ -31,8 +33,9 @@ impl Candidates {
         match name(argument).as_str() {
             "tree-ish" | "commit" => Self::Revisions,
             "fmt" => Self::Formats,
-            "dir" | "directory" | "repo" | "repository" => Self::Directories,
-            "archive" | "bucket" | "bucket/channel" | "file" | "file|fd:n" | "path" => Self::Files,
+            "bucket" | "dir" | "directory" | "repo" | "repository" => Self::Directories,
+            "bucket/channel" => Self::Channels,
+            "archive" | "file" | "file|fd:n" | "path" => Self::Files,
             "command|topic|profile" => {
                 let topics = TOPICS.map(|(topic, heading)| (topic.to_owned(), heading.to_owned()));
                 let profiles = Profile::value_variants().iter();

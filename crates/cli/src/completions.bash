@@ -1,4 +1,18 @@
-# The values of the option $1, one a line. Fails where revisions are wanted.
+# The channels of the bucket that the word $1 names, or the directories that lead to one. A bucket has a file for each channel.
+_git_sluice_channels() {
+    local directory= file
+    [[ $1 != */* ]] || directory=${1%/*}/
+    if [[ -d ${directory}v1/channels ]]; then
+        for file in "${directory}v1/channels/"*.json; do
+            file=${file##*/}
+            printf '%s\n' "$directory${file%.json}"
+        done
+    else
+        compgen -S / -d -- "$1"
+    fi
+}
+
+# The values of the option $1, one a line, for the word $2. Fails where revisions are wanted.
 _git_sluice_values() {
     case "$1" in
     --format) git-sluice --list 2>/dev/null ;;
@@ -13,10 +27,14 @@ _git_sluice_options() {
 OPTIONS    esac
 }
 
-# The operands of the command $1, one a line. Fails if files are wanted.
+# The operands of the command $1, one a line, for the word $2. Fails if files are wanted.
 _git_sluice_operands() {
     case "$1" in
 OPERANDS    FILES) return 1 ;;
+    CHANNELS)
+        _git_sluice_channels "$2"
+        git for-each-ref --format='%(refname:short)' 2>/dev/null
+        ;;
     *) git for-each-ref --format='%(refname:short)' 2>/dev/null ;;
     esac
 }
@@ -26,11 +44,11 @@ _git_sluice_candidates() {
     case "$4" in
     -*) _git_sluice_options "$2" ;;
     *)
-        _git_sluice_values "$3" && return
+        _git_sluice_values "$3" "$4" && return
         if [[ $1 == 1 ]]; then
             printf '%s\n' COMMANDS
         fi
-        _git_sluice_operands "$2"
+        _git_sluice_operands "$2" "$4"
         ;;
     esac
 }
@@ -61,10 +79,17 @@ _git_sluice_program() {
     while read -r candidate; do
         [[ $candidate != "$word"* ]] || COMPREPLY+=("$candidate")
     done < <(_git_sluice_candidates "$may_be_command" "$command" "$option" "$word")
-    [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
+    [[ ${COMPREPLY[0]} != *[=/] ]] || compopt -o nospace 2>/dev/null
 }
 
 complete -F _git_sluice_program -o bashdefault -o default git-sluice
+
+# Offers the lines $1 for the word $2 in git's own completion.
+_git_sluice_offer() {
+    local end=' '
+    [[ $1 != */ ]] || end=
+    __gitcomp_nl "$1" "" "$2" "$end"
+}
 
 # What git's own completion calls for `git sluice`.
 _git_sluice() {
@@ -72,8 +97,8 @@ _git_sluice() {
     case "$cur" in
     --*=*) option=${cur%%=*} word=${cur#*=} ;;
     esac
-    if values=$(_git_sluice_values "$option"); then
-        __gitcomp_nl "$values" "" "$word"
+    if values=$(_git_sluice_values "$option" "$word"); then
+        _git_sluice_offer "$values" "$word"
         return
     fi
     command=archive
@@ -90,6 +115,6 @@ _git_sluice() {
         ;;
     esac
     if values=$(_git_sluice_candidates "$may_be_command" "$command" "$option" "$word"); then
-        __gitcomp_nl "$values" "" "$word"
+        _git_sluice_offer "$values" "$word"
     fi
 }

@@ -37,6 +37,18 @@ function __git_sluice_is_first
     not set -q words[1]
 end
 
+# The channels of the bucket that the word at the cursor names, or the directories that lead to one. A bucket has a file for each
+# channel.
+function __git_sluice_channels
+    set -l word (string replace -r '^--channel=' '' -- (commandline -ct))
+    set -l directory (string match -r '.*/' -- $word)
+    if test -d "$directory"v1/channels
+        string replace -r '.*/v1/channels/(.*)\.json$' '$1' -- ./"$directory"v1/channels/*.json | string replace -r '^' -- "$directory"
+    else
+        __fish_complete_directories $word
+    end
+end
+
 # Offers for `git sluice` what is offered for `git-sluice`.
 function __git_sluice_for_git
     set -l words (string escape -- (__git_sluice_words))

@@ -12,6 +12,19 @@ _git-sluice_formats() {
     compadd -a formats
 }
 
+# A bucket has a file for each channel.
+_git-sluice_channels() {
+    local directory=${PREFIX%${PREFIX##*/}}
+    if [[ -d ${directory}v1/channels ]]; then
+        local -a channels
+        channels=(${directory}v1/channels/*.json(N:t:r))
+        compset -P '*/'
+        compadd -a channels
+    else
+        _directories
+    fi
+}
+
 _git-sluice_commands() {
     local -a commands
     commands=(

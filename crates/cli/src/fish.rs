@@ -67,6 +67,7 @@ fn offer(candidates: &Candidates) -> String {
     match candidates {
         Candidates::Nothing | Candidates::Files => String::new(),
         Candidates::Directories => " -a '(__fish_complete_directories)'".to_owned(),
+        Candidates::Channels => " -a '(__git_sluice_channels)'".to_owned(),
         Candidates::Revisions => format!(" -a {}", quoted(REVISIONS)),
         Candidates::Formats => " -a '(git-sluice --list 2>/dev/null)'".to_owned(),
         Candidates::Words(words) => {

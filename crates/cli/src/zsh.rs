@@ -74,6 +74,7 @@ fn action(argument: &Arg, candidates: &Candidates) -> String {
         Candidates::Nothing => " ".to_owned(),
         Candidates::Files => "_files".to_owned(),
         Candidates::Directories => "_directories".to_owned(),
+        Candidates::Channels => "_git-sluice_channels".to_owned(),
         Candidates::Revisions => "_git-sluice_revisions".to_owned(),
         Candidates::Formats => "_git-sluice_formats".to_owned(),
         Candidates::Words(known) => words(known),

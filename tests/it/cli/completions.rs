@@ -30,7 +30,7 @@ bindkey '^X^P' show
 ";
 
 /// What somebody types behind the program, and what the tabulator makes of it. `^I` is the tabulator.
-const TYPED: [(&str, &str); 16] = [
+const TYPED: [(&str, &str); 19] = [
     ("publi^I", "publish "),
     ("--max-changed-p^I", "--max-changed-paths="),
     ("--fail-if-e^I", "--fail-if-empty "),
@@ -47,6 +47,12 @@ const TYPED: [(&str, &str); 16] = [
     ("help fil^I", "help filters "),
     ("manual publi^I", "manual publish "),
     ("completions f^I", "completions fish "),
+    ("apply --channel=bu^I", "apply --channel=bucket/"),
+    (
+        "apply --channel=bucket/rel^I",
+        "apply --channel=bucket/release ",
+    ),
+    ("publish bucket/rel^I", "publish bucket/release "),
 ];
 
 /// What somebody types, of which the shell makes nothing.
@@ -72,7 +78,8 @@ fn place() -> Repo {
     let place = Repo::copy("basic");
     let _ = place
         .shell(
-            "git branch work; mkdir functions && git-sluice completions zsh >functions/_git-sluice && \
+            "git branch work; mkdir -p functions bucket/v1/channels bucket/v1/objects && : >bucket/v1/channels/release.json && \
+             : >bucket/v1/channels/nightly.json && git-sluice completions zsh >functions/_git-sluice && \
              git-sluice completions bash >bash && git-sluice completions fish >fish",
         )
         .success();
