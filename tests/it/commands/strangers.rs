@@ -99,7 +99,10 @@ fn options_of_other_commands() {
             let message = format!("error: unknown option `{}'\nhint: ", &option[2..]);
             output.assert_refused(129, &[&message]);
             let name = option.split('=').next().expect("one part");
-            let hint = |owner: &&str| format!("'{name}' is an option of 'git sluice {owner}'\n");
+            let hint = |owner: &&str| match command {
+                "help" => format!("hint: git sluice help {}\n", &name[2..]),
+                _ => format!("'{name}' is an option of 'git sluice {owner}'\n"),
+            };
             let messages = output.messages();
             let is_named = owners.iter().any(|owner| messages.ends_with(&hint(owner)));
             assert!(is_named, "{output}");
