@@ -156,7 +156,7 @@ fn vectors() {
 fn has_two_stars(rule: &str) -> bool {
     let pattern = rule.strip_prefix('!').unwrap_or(rule);
     let mut parts = pattern.split('/');
-    parts.any(|part| part.ends_with("**") && part.trim_end_matches('*') != "")
+    parts.any(|part| part.ends_with("**") && !part.trim_end_matches('*').is_empty())
 }
 
 proptest! {
