@@ -136,7 +136,10 @@ impl<'t> ParsedOptions<'t> {
             let option = options.find(|option| option.get_long() == Some(name));
             let own = option.filter(|option| option.get_help_heading().is_some());
             let value = own.and_then(candidates::value);
-            matches!(value, Some(Candidates::Files | Candidates::Directories))
+            matches!(
+                value,
+                Some(Candidates::Files | Candidates::Directories | Candidates::Channels)
+            )
         };
         let mut paths = self.options.iter().filter(|(name, _)| is_path(name));
         let below_home = paths.find_map(|(name, value)| {
