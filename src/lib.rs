@@ -21,7 +21,8 @@
 //! ```
 //!
 //! Semantic versioning covers these four names, together with the options, the JSON and the exit statuses that the
-//! documents list. All else that is public is for the benchmarks, fuzz targets and tests of this package, and changes without notice.
+//! documents list. All other public items are for the benchmarks, fuzz targets and tests of this package, and change without
+//! notice.
 //!
 //! # From arguments to archive bytes
 //!
@@ -56,9 +57,11 @@
 //! | [`sluice_cli`] | Holds the command line as it was typed: options, help, completions. | |
 //! | [`sluice_base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. | |
 //!
-//! Two engines know nothing of these crates: [`sluice_deflate`](../sluice_deflate/index.html) makes the bytes of zlib and gzip on several threads, and
-//! [`sluice_inflate`](../sluice_inflate/index.html) inflates entries of packs. `cargo build --no-default-features` builds the plain replacement of
-//! `git archive`. `tests/it/budgets.txt` limits the lines of each crate.
+//! Two engines know nothing of these crates: [`sluice_deflate`](../sluice_deflate/index.html) makes the bytes of zlib and gzip
+//! on several threads, and [`sluice_inflate`](../sluice_inflate/index.html) inflates entries of packs.
+//!
+//! `cargo build --no-default-features` builds the plain replacement of `git archive`. `tests/it/budgets.txt` limits the lines of
+//! each crate.
 //!
 //! The plan streams: it hands over windows of a few thousand entries and plans the next window while the last is decoded.
 //! All threads look up blobs, and threads that would wait for a walk share it. With submodules the plan is a stack of walks,
