@@ -1,7 +1,7 @@
 //! Refs in files (gitrepository-layout(5); refs.c and refs/files-backend.c of git).
 //!
 //! Not gix's store: it follows namespaces, which git-archive(1) does not, and passes over damage that git refuses. Must not
-//! guess: refs in a reftable, broken ones, links and refs of other work trees are [`Unclear`], and the installed git is asked
+//! guess: refs in a reftable, broken ones, links and refs of other work trees are [`AskGit`], and the installed git is asked
 //! about them.
 
 mod name;
@@ -19,7 +19,7 @@ use std::{
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
-pub use name::{Unclear, is_sound};
+pub use name::{AskGit, is_sound};
 use packed::PackedRefs;
 
 /// Where git looks for a short name, in this order: before and after the name (gitrevisions(7)).
@@ -52,7 +52,7 @@ pub enum RefStorage {
 pub struct Refs {
     storage: RefStorage,
     hash: Kind,
-    packed: Arc<OnceLock<Result<PackedRefs, Unclear>>>,
+    packed: Arc<OnceLock<Result<PackedRefs, AskGit>>>,
 }
 
 /// A ref that a short name leads to.
@@ -92,7 +92,7 @@ impl Refs {
     }
 
     /// The ref that the short or full `name` means. As git does, this looks in all places, so that damage in one is noticed.
-    pub fn find(&self, name: &BStr) -> Result<Option<FoundRef>, Unclear> {
+    pub fn find(&self, name: &BStr) -> Result<Option<FoundRef>, AskGit> {
         let mut found: Option<FoundRef> = None;
         for (before, after) in PLACES {
             let full = [before.as_bytes(), name, after.as_bytes()].concat();
@@ -112,7 +112,7 @@ impl Refs {
     }
 
     /// The full name and the id of the ref at the end of the chain from the ref of this full `name`.
-    fn resolve(&self, name: &BStr) -> Result<Option<(BString, ObjectId)>, Unclear> {
+    fn resolve(&self, name: &BStr) -> Result<Option<(BString, ObjectId)>, AskGit> {
         let mut name = name.to_owned();
         for number in 0..MAX_REFS {
             match self.read(name.as_bstr())? {
@@ -120,14 +120,14 @@ impl Refs {
                 Some(RefContent::Name(next)) => name = next,
                 None if number == 0 => return Ok(None),
                 // A chain that leads nowhere is broken.
-                None => return Err(Unclear),
+                None => return Err(AskGit),
             }
         }
-        Err(Unclear)
+        Err(AskGit)
     }
 
     /// The name of the current branch without `refs/heads/`, if `HEAD` names one.
-    pub fn branch(&self) -> Result<Option<BString>, Unclear> {
+    pub fn branch(&self) -> Result<Option<BString>, AskGit> {
         let mut name = BString::from("HEAD");
         for _ in 0..MAX_REFS {
             match self.read(name.as_bstr())? {
@@ -139,7 +139,7 @@ impl Refs {
     }
 
     /// The refs whose names begin with `prefix`, a directory with a slash at its end, in the order of their names.
-    pub fn below(&self, prefix: &BStr) -> Result<Vec<RefTarget>, Unclear> {
+    pub fn below(&self, prefix: &BStr) -> Result<Vec<RefTarget>, AskGit> {
         let mut names = self.packed()?.names_below(prefix)?;
         self.add_loose(prefix, &mut names)?;
         names.sort_unstable();
@@ -156,16 +156,16 @@ impl Refs {
     }
 
     /// Adds the names of loose refs in the directory `prefix` and below it.
-    fn add_loose(&self, prefix: &BStr, names: &mut Vec<BString>) -> Result<(), Unclear> {
-        let path = self.path(prefix)?.ok_or(Unclear)?;
+    fn add_loose(&self, prefix: &BStr, names: &mut Vec<BString>) -> Result<(), AskGit> {
+        let path = self.path(prefix)?.ok_or(AskGit)?;
         let entries = match fs::read_dir(&path) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(_) => return Err(Unclear),
+            Err(_) => return Err(AskGit),
         };
         for entry in entries {
-            let entry = entry.map_err(|_| Unclear)?;
-            let kind = entry.file_type().map_err(|_| Unclear)?;
+            let entry = entry.map_err(|_| AskGit)?;
+            let kind = entry.file_type().map_err(|_| AskGit)?;
             let name = entry.file_name();
             let name = name.as_bytes();
             if name.starts_with(b".") || name.ends_with(b".lock") {
@@ -177,14 +177,14 @@ impl Refs {
             } else if kind.is_file() && is_sound(full.as_bstr()) {
                 names.push(full)
             } else {
-                return Err(Unclear);
+                return Err(AskGit);
             }
         }
         Ok(())
     }
 
     /// The content of the ref of this full `name`. `None` if there is no such ref.
-    fn read(&self, name: &BStr) -> Result<Option<RefContent>, Unclear> {
+    fn read(&self, name: &BStr) -> Result<Option<RefContent>, AskGit> {
         let Some(path) = self.path(name)? else {
             return Ok(None);
         };
@@ -193,41 +193,41 @@ impl Refs {
             Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(None),
             Ok(found) if found.is_dir() => self.read_packed(name),
             Ok(found) if found.is_file() => self.read_loose(&path).map(Some),
-            Ok(_) | Err(_) => Err(Unclear),
+            Ok(_) | Err(_) => Err(AskGit),
         }
     }
 
-    fn read_packed(&self, name: &BStr) -> Result<Option<RefContent>, Unclear> {
+    fn read_packed(&self, name: &BStr) -> Result<Option<RefContent>, AskGit> {
         Ok(self.packed()?.find(name)?.map(RefContent::Id))
     }
 
     /// Reads the file of a ref: an id, with space and words after it, or the name of another ref.
-    fn read_loose(&self, path: &Path) -> Result<RefContent, Unclear> {
-        let content = fs::read(path).map_err(|_| Unclear)?;
+    fn read_loose(&self, path: &Path) -> Result<RefContent, AskGit> {
+        let content = fs::read(path).map_err(|_| AskGit)?;
         if let Some(name) = content.strip_prefix(b"ref:") {
             let name = name.trim_ascii().as_bstr();
             return if is_sound(name) {
                 Ok(RefContent::Name(name.to_owned()))
             } else {
-                Err(Unclear)
+                Err(AskGit)
             };
         }
         let (id, rest) = content
             .split_at_checked(self.hash.len_in_hex())
-            .ok_or(Unclear)?;
+            .ok_or(AskGit)?;
         let ends = rest.first().is_none_or(u8::is_ascii_whitespace);
         let id = ObjectId::from_hex(id).ok().filter(|_| ends);
-        id.map(RefContent::Id).ok_or(Unclear)
+        id.map(RefContent::Id).ok_or(AskGit)
     }
 
     /// The path of the file of the ref `name`. `None` if no ref can have this name.
-    fn path(&self, name: &BStr) -> Result<Option<PathBuf>, Unclear> {
+    fn path(&self, name: &BStr) -> Result<Option<PathBuf>, AskGit> {
         let RefStorage::Files(own, common) = &self.storage else {
-            return Err(Unclear);
+            return Err(AskGit);
         };
         let starts_with = |starts: &[&[u8]]| starts.iter().any(|start| name.starts_with(start));
         if starts_with(&OF_OTHERS) {
-            return Err(Unclear);
+            return Err(AskGit);
         }
         let is_shared = name.starts_with(b"refs/") && !starts_with(&OF_WORK_TREE);
         let directory = if is_shared { common } else { own };
@@ -235,9 +235,9 @@ impl Refs {
         Ok(is_sound.then(|| directory.join(OsStr::from_bytes(name))))
     }
 
-    fn packed(&self) -> Result<&PackedRefs, Unclear> {
+    fn packed(&self) -> Result<&PackedRefs, AskGit> {
         let RefStorage::Files(_, common) = &self.storage else {
-            return Err(Unclear);
+            return Err(AskGit);
         };
         let open = || PackedRefs::open(&common.join("packed-refs"), self.hash);
         self.packed

@@ -2,9 +2,9 @@
 
 use bstr::BStr;
 
-/// A ref that only git can judge.
+/// The answer is only git's to give: a caller asks the installed git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unclear;
+pub struct AskGit;
 
 /// Whether a ref may have this `name` (git-check-ref-format(1), with `--allow-onelevel`).
 pub fn is_sound(name: &BStr) -> bool {

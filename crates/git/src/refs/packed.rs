@@ -7,7 +7,7 @@ use std::{cmp::Ordering, io::ErrorKind, ops::Deref, path::Path};
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 
-use super::name::{Unclear, is_sound};
+use super::name::{AskGit, is_sound};
 use crate::odb::map::Map;
 
 /// What the first line begins with, before the traits of the file.
@@ -50,11 +50,11 @@ struct Record<'r> {
 
 impl PackedRefs {
     /// Maps the file at `path`, and checks what git checks when it opens the file.
-    pub(super) fn open(path: &Path, hash: Kind) -> Result<Self, Unclear> {
+    pub(super) fn open(path: &Path, hash: Kind) -> Result<Self, AskGit> {
         let content = match Map::open(path) {
             Ok(map) => PackedRecords::Mapped(map),
             Err(error) if error.kind() == ErrorKind::NotFound => PackedRecords::None,
-            Err(_) => return Err(Unclear),
+            Err(_) => return Err(AskGit),
         };
         let (start, is_sorted) = parse_header(&content)?;
         let packed = Self {
@@ -69,7 +69,7 @@ impl PackedRefs {
     }
 
     /// The id of the ref `name`.
-    pub(super) fn find(&self, name: &BStr) -> Result<Option<ObjectId>, Unclear> {
+    pub(super) fn find(&self, name: &BStr) -> Result<Option<ObjectId>, AskGit> {
         let id = match self.search(name)? {
             Ok(at) => Some(self.record(at)?.id),
             Err(_) => None,
@@ -80,20 +80,20 @@ impl PackedRefs {
 
     /// The names that begin with `prefix`. As in git, the line after them must be sound, too. Only git can say which of two
     /// lines with one name counts, and what names out of order mean.
-    pub(super) fn names_below(&self, prefix: &BStr) -> Result<Vec<BString>, Unclear> {
+    pub(super) fn names_below(&self, prefix: &BStr) -> Result<Vec<BString>, AskGit> {
         let (Ok(mut at) | Err(mut at)) = self.search(prefix)?;
         let mut names: Vec<BString> = Vec::new();
         while at < self.content.len() {
             let record = self.record(at)?;
             let last = names.last().map_or(prefix, |last| last.as_bstr());
             if record.name <= last {
-                return Err(Unclear);
+                return Err(AskGit);
             }
             if !record.name.starts_with(prefix) {
                 break;
             }
             if !is_sound(record.name) {
-                return Err(Unclear);
+                return Err(AskGit);
             }
             names.push(record.name.to_owned());
             at += record.len;
@@ -104,7 +104,7 @@ impl PackedRefs {
 
     /// Where the record `name` is, or else where it would be. Two lines may have one name, and lines may be out of order, so
     /// this takes the very steps of git (`find_reference_location_1`) and ends at the first record that fits.
-    fn search(&self, name: &BStr) -> Result<std::result::Result<usize, usize>, Unclear> {
+    fn search(&self, name: &BStr) -> Result<std::result::Result<usize, usize>, AskGit> {
         let (mut low, mut high) = (self.start, self.content.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -129,21 +129,21 @@ impl PackedRefs {
     }
 
     /// The record at `at`.
-    fn record(&self, at: usize) -> Result<Record<'_>, Unclear> {
+    fn record(&self, at: usize) -> Result<Record<'_>, AskGit> {
         let rest = &self.content[at..];
         let line = line(rest)?;
-        let (id, name) = line.split_at_checked(self.hex_len).ok_or(Unclear)?;
-        let id = ObjectId::from_hex(id).map_err(|_| Unclear)?;
+        let (id, name) = line.split_at_checked(self.hex_len).ok_or(AskGit)?;
+        let id = ObjectId::from_hex(id).map_err(|_| AskGit)?;
         let name = name
             .split_first()
             .filter(|(space, _)| space.is_ascii_whitespace());
-        let (_, name) = name.ok_or(Unclear)?;
+        let (_, name) = name.ok_or(AskGit)?;
         let mut len = line.len() + 1;
         if rest.get(len) == Some(&b'^') {
             let peeled = self::line(&rest[len..])?;
             let is_id = ObjectId::from_hex(&peeled[1..]).is_ok_and(|it| it.kind() == id.kind());
             if !is_id {
-                return Err(Unclear);
+                return Err(AskGit);
             }
             len += peeled.len() + 1;
         }
@@ -155,18 +155,18 @@ impl PackedRefs {
     }
 
     /// Checks that the last line is whole.
-    fn check_end(&self) -> Result<(), Unclear> {
+    fn check_end(&self) -> Result<(), AskGit> {
         let end = self.content.len();
         if end == self.start {
             return Ok(());
         }
         let last = self.record_start(self.start, end - 1);
         let is_whole = self.content[end - 1] == b'\n' && end - last >= self.hex_len + 2;
-        is_whole.then_some(()).ok_or(Unclear)
+        is_whole.then_some(()).ok_or(AskGit)
     }
 
     /// The same refs in the order of their names.
-    fn sorted(self) -> Result<Self, Unclear> {
+    fn sorted(self) -> Result<Self, AskGit> {
         let mut records = Vec::new();
         let mut at = self.start;
         while at < self.content.len() {
@@ -190,27 +190,27 @@ impl PackedRefs {
     }
 
     /// Fails if the file could not be read, so that its bytes are zeros.
-    fn check_reads(&self) -> Result<(), Unclear> {
+    fn check_reads(&self) -> Result<(), AskGit> {
         match &self.content {
-            PackedRecords::Mapped(map) if map.failure().is_some() => Err(Unclear),
+            PackedRecords::Mapped(map) if map.failure().is_some() => Err(AskGit),
             _ => Ok(()),
         }
     }
 }
 
 /// The first line of `rest`, without its end.
-fn line(rest: &[u8]) -> Result<&[u8], Unclear> {
-    let end = rest.find_byte(b'\n').ok_or(Unclear)?;
+fn line(rest: &[u8]) -> Result<&[u8], AskGit> {
+    let end = rest.find_byte(b'\n').ok_or(AskGit)?;
     Ok(&rest[..end])
 }
 
 /// Where the records begin, and whether the header says that they are in order.
-fn parse_header(content: &[u8]) -> Result<(usize, bool), Unclear> {
+fn parse_header(content: &[u8]) -> Result<(usize, bool), AskGit> {
     if !content.starts_with(b"#") {
         return Ok((0, false));
     }
     let header = line(content)?;
-    let traits = header.strip_prefix(HEADER).ok_or(Unclear)?;
+    let traits = header.strip_prefix(HEADER).ok_or(AskGit)?;
     let is_sorted = traits.split_str(" ").any(|it| it == b"sorted");
     Ok((header.len() + 1, is_sorted))
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     convert::Reference,
     objects::reader::Reader,
-    refs::{FoundRef, Unclear},
+    refs::{AskGit, FoundRef},
     tree::directory_at,
 };
 use sluice_base::error::{format_bytes, push_line};
@@ -72,17 +72,13 @@ pub(super) fn resolve(
     reader: &mut Reader,
     name: &BStr,
     diagnostics: &mut dyn Write,
-) -> Result<Option<(ObjectId, Reference)>, Unclear> {
-    let Some(parts) = NameParts::of(name) else {
-        return Ok(None);
-    };
+) -> Option<(ObjectId, Reference)> {
+    let parts = NameParts::of(name)?;
     // git looks for a ref of any name, even if it is that of an object.
-    let found = reference(repository, parts.start)?;
-    let object = object(repository, reader, &parts, found.as_ref());
-    if object.is_some() {
-        warn_if_ambiguous(repository, reader, parts.start, found.as_ref(), diagnostics);
-    }
-    Ok(object)
+    let found = reference(repository, parts.start).ok()?;
+    let object = object(repository, reader, &parts, found.as_ref())?;
+    warn_if_ambiguous(repository, reader, parts.start, found.as_ref(), diagnostics);
+    Some(object)
 }
 
 fn object(
@@ -188,7 +184,7 @@ fn ancestor(
 }
 
 /// The ref of a plain name. No object is read.
-pub(super) fn reference(repository: &Repository, name: &BStr) -> Result<Option<FoundRef>, Unclear> {
+pub(super) fn reference(repository: &Repository, name: &BStr) -> Result<Option<FoundRef>, AskGit> {
     if name.contains_str("@{") || name.find_byteset(b"^~:").is_some() {
         return Ok(None);
     }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     convert::Reference,
     objects::{Failure, reader::Reader, wanted::Role},
-    refs::Unclear,
+    refs::AskGit,
     tree::look_up,
 };
 use sluice_base::{
@@ -136,7 +136,7 @@ pub fn required_ref(repository: &Repository, name: &BStr) -> Result<BString> {
     let name = name[..end].as_bstr();
     match reference(repository, name) {
         Ok(Some(found)) => Ok(found.name),
-        Ok(None) | Err(Unclear) => ask_git_for_ref(&repository.location, name),
+        Ok(None) | Err(AskGit) => ask_git_for_ref(&repository.location, name),
     }
 }
 
@@ -177,7 +177,7 @@ fn object_id(
     name: &BStr,
     diagnostics: &mut dyn Write,
 ) -> Result<(ObjectId, Reference)> {
-    if let Ok(Some(found)) = object_name::resolve(repository, reader, name, diagnostics) {
+    if let Some(found) = object_name::resolve(repository, reader, name, diagnostics) {
         return Ok(found);
     }
     if is_loose_describe_name(repository, name) {
