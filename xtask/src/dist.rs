@@ -4,18 +4,22 @@
 //! are sorted and times fixed: the same program gives the same archive.
 
 mod archive;
-mod deb;
+mod bare;
 mod dependencies;
+mod package;
+mod provenance;
 mod target;
+mod wheel;
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr as _;
 
 use anyhow::{Context, Result, ensure};
 
 use dependencies::Dependencies;
+use target::Target;
 
 use crate::binary::{self, Workspace};
 use crate::{layout, process, scratch};
@@ -23,10 +27,11 @@ use crate::{layout, process, scratch};
 /// The file of the checksums.
 const SUMS: &str = "SHA256SUMS";
 
-/// Make a release into target/dist: an archive for each target, a Debian package, checksums
+/// Make a release into target/dist: archives, packages, the sources, a list of libraries, provenance, checksums
 ///
 /// On Linux the targets are a static binary (musl) and one for glibc, elsewhere the machine's own. Programs of a release can
-/// use object stores. The Debian package has the binary for glibc and needs cargo-deb.
+/// use object stores. The Debian package has the binary for glibc and needs cargo-deb. The RPM and the wheel have the static one,
+/// and the RPM needs cargo-generate-rpm.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only this target, instead of all that the machine can run
@@ -35,11 +40,16 @@ pub(crate) struct Args {
     #[arg(long)]
     target: Vec<String>,
     /// Compile as for tests, which takes half the time
-    #[arg(long, requires = "check")]
+    #[arg(long)]
     dev: bool,
     /// Make the release again from a clone in another directory, and fail if a byte differs
-    #[arg(long, conflicts_with = "check")]
+    #[arg(long, conflicts_with_all = ["check", "dev"])]
     twice: bool,
+    /// Install everything in the bare system below this folder, and archive a repository there
+    ///
+    /// `debootstrap --variant=minbase --include=git,rpm,python3-venv stable <folder>` makes one. Only root can enter it.
+    #[arg(long)]
+    bare: Option<PathBuf>,
     /// Run the tests of the command against each binary, as its archive has it
     #[arg(long)]
     check: bool,
@@ -48,41 +58,107 @@ pub(crate) struct Args {
     tests: Vec<String>,
 }
 
+/// A release that is being made.
+struct Release {
+    /// The folder of its files.
+    dist: PathBuf,
+    version: String,
+    /// The id of the commit whose program it has.
+    commit: String,
+    /// The time of all files, in seconds since 1970.
+    time: u64,
+    /// The files that were made.
+    made: Vec<PathBuf>,
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let targets = target::select(&args.target)?;
     let workspace = Workspace::find()?;
-    let dist = workspace.target.join("dist");
-    if dist.exists() {
-        fs::remove_dir_all(&dist)?;
-    }
-    fs::create_dir_all(&dist)?;
-    let time = release_time()?;
-    let mut made = Vec::new();
+    let mut release = Release::begin(&workspace)?;
+    let mut last = None;
     for target in &targets {
-        let program = target.build(&workspace, args.dev)?;
+        let program = target.build(&workspace, &release.commit, args.dev)?;
         let runnable = target.runnable(&program, &workspace.target.join("emulated"))?;
-        let mut files = layout::files(&program, &runnable)?;
-        files.extend(Dependencies::find(&target.triple, target::FEATURES)?.files()?);
-        let name = format!("git-sluice-{}-{}", workspace.version, target.triple);
-        let path = dist.join(format!("{name}.tar.gz"));
-        let file = File::create(&path)?;
-        archive::write(file, &name, &files, time)?;
-        made.push(path.clone());
-        println!("{}: {}", path.display(), target.describe(&program)?);
-        if target.is_for_debian() {
-            made.extend(deb::make(target, &program, &files, &dist, time)?);
-        }
+        println!("{}: {}", target.triple, target.describe(&program)?);
+        let archive = release.add(target, &program, &runnable)?;
         if args.check {
-            let unpacked = archive::unpack(&path, &workspace.target.join("dist-check"))?;
-            let program = unpacked.join(&name).join(layout::PROGRAM);
+            let unpacked = archive::unpack(&archive, &workspace.target.join("dist-check"))?;
+            let program = unpacked.join(release.name(target)).join(layout::PROGRAM);
             let runnable = target.runnable(&program, &unpacked.join("emulated"))?;
             test(&runnable, &args.tests)?;
         }
+        last = Some(runnable);
     }
-    let sums = archive::write_sums(&dist.join(SUMS), &made)?;
+    if let Some(runnable) = last {
+        release.add_sources(&runnable)?;
+    }
+    let provenance = provenance::write(&release, &target::host()?)?;
+    release.made.push(provenance);
+    let sums = archive::write_sums(&release.dist.join(SUMS), &release.made)?;
+    if let Some(root) = &args.bare {
+        bare::install(&release, root)?;
+    }
     if args.twice {
         compare_with_another(&args.target, &sums)
     } else {
+        Ok(())
+    }
+}
+
+impl Release {
+    /// An empty folder for the release of the commit that is checked out.
+    fn begin(workspace: &Workspace) -> Result<Self> {
+        let dist = workspace.target.join("dist");
+        if dist.exists() {
+            fs::remove_dir_all(&dist)?;
+        }
+        fs::create_dir_all(&dist)?;
+        let mut git = Command::new("git");
+        let commit = process::text(git.current_dir(binary::root()).args(["rev-parse", "HEAD"]))?;
+        Ok(Self {
+            dist,
+            version: workspace.version.clone(),
+            commit,
+            time: release_time()?,
+            made: Vec::new(),
+        })
+    }
+
+    /// What the archive for `target` is called, and the folder in it.
+    fn name(&self, target: &Target) -> String {
+        format!("git-sluice-{}-{}", self.version, target.triple)
+    }
+
+    /// Makes everything that contains `program`. Returns the archive.
+    fn add(&mut self, target: &Target, program: &Path, runnable: &Path) -> Result<PathBuf> {
+        let mut files = layout::files(program, runnable)?;
+        files.extend(Dependencies::find(&target.triple, target::FEATURES)?.files()?);
+        let name = self.name(target);
+        let archive = self.dist.join(format!("{name}.tar.gz"));
+        archive::write(File::create(&archive)?, &name, &files, self.time)?;
+        let libraries = self.dist.join(format!("{name}.cdx.json"));
+        let list = files.iter().find(|file| file.path == dependencies::LIST);
+        fs::write(&libraries, &list.context("no list of libraries")?.content)?;
+        self.made.extend([archive.clone(), libraries]);
+        let package = package::make(target, program, &files, &self.dist, self.time)?;
+        let wheel = wheel::make(self, target, runnable, &files)?;
+        self.made.extend(package.into_iter().chain(wheel));
+        Ok(archive)
+    }
+
+    /// Makes the archive of the sources with the program itself, and has it checked by the program.
+    fn add_sources(&mut self, runnable: &Path) -> Result<()> {
+        let name = format!("git-sluice-{}", self.version);
+        let path = self.dist.join(format!("{name}.tar.gz"));
+        let sluice = |arguments: &[&str]| {
+            let mut program = Command::new(runnable);
+            process::run(program.current_dir(binary::root()).args(arguments))
+        };
+        let file = path.to_str().context("the path is not UTF-8")?;
+        let prefix = format!("--prefix={name}/");
+        sluice(&["--stable", &prefix, "-o", file, &self.commit])?;
+        sluice(&["compare", file, &self.commit])?;
+        self.made.push(path);
         Ok(())
     }
 }

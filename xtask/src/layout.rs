@@ -1,5 +1,5 @@
 //! What an installation consists of, and where below its prefix each file lies: in `/usr/local`, in `~/.local`, in the
-//! archives and in the Debian package.
+//! archives and in the packages.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -110,21 +110,27 @@ impl InstalledFile {
         self.path != PROGRAM && DOCUMENTS.iter().all(|(_, path)| *path != self.path)
     }
 
-    /// Writes the file below `prefix`. A program that runs from an older file keeps it.
+    /// Writes the file below `prefix`.
     pub(crate) fn write_below(&self, prefix: &Path) -> Result<()> {
-        let path = prefix.join(self.path);
-        let write = || {
-            let directory = path.parent().unwrap_or(prefix);
-            fs::create_dir_all(directory)?;
-            let new = tempfile::Builder::new()
-                .permissions(fs::Permissions::from_mode(self.mode()))
-                .tempfile_in(directory)?;
-            fs::write(new.path(), &self.content)?;
-            fs::set_permissions(new.path(), fs::Permissions::from_mode(self.mode()))?;
-            new.persist(&path).map(drop).map_err(std::io::Error::from)
-        };
-        write().with_context(|| format!("cannot install {}", path.display()))
+        write(&prefix.join(self.path), &self.content, self.mode())
     }
+}
+
+/// Writes `content` to `path` with the permissions `mode`, and makes the directories above. A program that runs from an older file
+/// keeps it.
+pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let write = || {
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(directory)?;
+        let permissions = fs::Permissions::from_mode(mode);
+        let new = tempfile::Builder::new()
+            .permissions(permissions.clone())
+            .tempfile_in(directory)?;
+        fs::write(new.path(), content)?;
+        fs::set_permissions(new.path(), permissions)?;
+        new.persist(path).map(drop).map_err(std::io::Error::from)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Removes an installation below `prefix`, and the folders of its documents. Returns the paths of the files that were there.

@@ -22,8 +22,17 @@ pub(super) fn answer(question: Question, command: CommandName) -> String {
     match question {
         Question::Usage => usage(command),
         Question::Help => long(command),
-        Question::Version => format!("{PROGRAM} {}\n", env!("CARGO_PKG_VERSION")),
+        Question::Version => version(),
         Question::Options => bash::option_words(&command.definition()).join(" ") + "\n",
+    }
+}
+
+/// The version; in a program of a release, which `cargo xtask dist` has built, with the commit.
+fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match option_env!("GIT_SLUICE_COMMIT") {
+        Some(commit) => format!("{PROGRAM} {version} ({commit})\n"),
+        None => format!("{PROGRAM} {version}\n"),
     }
 }
 

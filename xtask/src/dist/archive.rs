@@ -61,7 +61,7 @@ pub(super) fn write_sums(path: &Path, files: &[PathBuf]) -> Result<String> {
     Ok(sums)
 }
 
-fn sha256(content: &[u8]) -> Result<gix_hash::ObjectId> {
+pub(super) fn sha256(content: &[u8]) -> Result<gix_hash::ObjectId> {
     let mut hasher = gix_hash::hasher(Kind::Sha256);
     hasher.update(content);
     Ok(hasher.try_finalize()?)

@@ -16,6 +16,9 @@ use crate::{binary, process};
 /// How deep in its folder a library may have the licence of C code that it brings along.
 const DEPTH: usize = 3;
 
+/// The path of the list below the prefix.
+pub(super) const LIST: &str = "share/doc/git-sluice/git-sluice.cdx.json";
+
 /// The libraries of one program.
 pub(super) struct Dependencies {
     /// The packages by their ids, with git-sluice.
@@ -129,7 +132,7 @@ impl Dependencies {
     pub(super) fn files(&self) -> Result<[InstalledFile; 2]> {
         Ok([
             InstalledFile {
-                path: "share/doc/git-sluice/git-sluice.cdx.json",
+                path: LIST,
                 content: serde_json::to_vec_pretty(&self.bill_of_materials())?,
             },
             InstalledFile {

@@ -61,7 +61,7 @@ pub(super) fn select(wanted: &[String]) -> Result<Vec<Target>> {
 }
 
 /// The triple of the machine, as the compiler says.
-fn host() -> Result<String> {
+pub(super) fn host() -> Result<String> {
     let version = process::text(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc names no host")?.to_owned())
@@ -78,7 +78,7 @@ fn runnable_by(host: &str) -> Vec<String> {
 }
 
 impl Target {
-    fn is_static(&self) -> bool {
+    pub(super) fn is_static(&self) -> bool {
         self.triple.ends_with("-musl")
     }
 
@@ -127,8 +127,13 @@ impl Target {
         Ok(script)
     }
 
-    /// Builds the program, as for tests if `is_for_tests`. The paths of this machine do not become part of it.
-    pub(super) fn build(&self, workspace: &Workspace, is_for_tests: bool) -> Result<PathBuf> {
+    /// Builds the program of `commit`, as for tests if `is_for_tests`. The paths of this machine do not become part of it.
+    pub(super) fn build(
+        &self,
+        workspace: &Workspace,
+        commit: &str,
+        is_for_tests: bool,
+    ) -> Result<PathBuf> {
         let (profile, folder) = if is_for_tests {
             ("--profile=dev", "debug")
         } else {
@@ -138,6 +143,7 @@ impl Target {
         cargo.args(["build", profile, "--locked", "--package=git-sluice"]);
         cargo.args(["--bin=git-sluice", "--features", FEATURES]);
         cargo.args(["--target", &self.triple]);
+        cargo.env("GIT_SLUICE_COMMIT", commit);
         let remapped = remapped_paths()?;
         cargo
             .arg("--config")
