@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// aarch64-unknown-linux-musl runs under qemu elsewhere.
     #[arg(long)]
     target: Vec<String>,
-    /// Compile as for tests, which takes half the time
+    /// Compile as for tests, which takes half the time; there are no packages then
     #[arg(long)]
     dev: bool,
     /// Make the release again from a clone in another directory, and fail if a byte differs
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let program = target.build(&workspace, &release.commit, args.dev)?;
         let runnable = target.runnable(&program, &workspace.target.join("emulated"))?;
         println!("{}: {}", target.triple, target.describe(&program)?);
-        let archive = release.add(target, &program, &runnable)?;
+        let archive = release.add(target, &program, &runnable, !args.dev)?;
         if args.check {
             let unpacked = archive::unpack(&archive, &workspace.target.join("dist-check"))?;
             let program = unpacked.join(release.name(target)).join(layout::PROGRAM);
@@ -129,8 +129,14 @@ impl Release {
         format!("git-sluice-{}-{}", self.version, target.triple)
     }
 
-    /// Makes everything that contains `program`. Returns the archive.
-    fn add(&mut self, target: &Target, program: &Path, runnable: &Path) -> Result<PathBuf> {
+    /// Makes everything that contains `program`, with packages if it `is_packaged`. Returns the archive.
+    fn add(
+        &mut self,
+        target: &Target,
+        program: &Path,
+        runnable: &Path,
+        is_packaged: bool,
+    ) -> Result<PathBuf> {
         let mut files = layout::files(program, runnable)?;
         files.extend(Dependencies::find(&target.triple, target::FEATURES)?.files()?);
         let name = self.name(target);
@@ -140,9 +146,12 @@ impl Release {
         let list = files.iter().find(|file| file.path == dependencies::LIST);
         fs::write(&libraries, &list.context("no list of libraries")?.content)?;
         self.made.extend([archive.clone(), libraries]);
-        let package = package::make(target, program, &files, &self.dist, self.time)?;
+        if is_packaged {
+            let package = package::make(target, program, &files, &self.dist, self.time)?;
+            self.made.extend(package);
+        }
         let wheel = wheel::make(self, target, runnable, &files)?;
-        self.made.extend(package.into_iter().chain(wheel));
+        self.made.extend(wheel);
         Ok(archive)
     }
 
