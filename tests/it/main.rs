@@ -25,4 +25,6 @@ mod request;
 #[cfg_attr(not(feature = "fleet"), allow(dead_code))]
 mod support;
 mod tidy;
+#[cfg(feature = "fleet")]
+mod upgrades;
 mod upstream;
