@@ -3,11 +3,9 @@
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use git_sluice::{
-    base::buffer::Buffer,
-    git::objects::{Decoder, slot::Allowance},
-    plan::Blob,
-};
+use sluice_base::buffer::Buffer;
+use sluice_core::plan::Blob;
+use sluice_git::objects::{Decoder, slot::Allowance};
 
 fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");

@@ -1,7 +1,7 @@
 //! Emit alone: entries in memory to tar bytes, by shape of name and size of body.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use git_sluice::format::{
+use sluice_format::{
     Format, Layout, Member, MemberKind, Part,
     tar::{Globals, Tar},
 };

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use git_sluice::filter::{access::AccessRules, ignore::Ignore};
+use sluice_core::filter::{access::AccessRules, ignore::Ignore};
 
 const PATHS: usize = 40_000;
 const PATTERNS: usize = 1_000;

@@ -4,11 +4,11 @@
 mod support;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use git_sluice::{
-    archive::{ArchiveOutputs, RunStats, run},
-    base::pipeline::processor_count,
-    base::progress::{Console, Meter, Total},
+use sluice_base::{
+    pipeline::processor_count,
+    progress::{Console, Meter, Total},
 };
+use sluice_core::archive::{ArchiveOutputs, RunStats, run};
 
 fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");

@@ -4,7 +4,7 @@
 use std::{ops::Range, thread, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use git_sluice::base::{
+use sluice_base::{
     error::Result,
     pipeline::{Limits, Made, Sink, Source, Worker, run},
 };

@@ -21,8 +21,7 @@
 //! ```
 //!
 //! Semantic versioning covers these four names, together with the options, the JSON and the exit statuses that the
-//! documents list. All other public items are for the benchmarks, fuzz targets and tests of this package, and change without
-//! notice.
+//! documents list. The crates below are for this program alone, and change without notice.
 //!
 //! # From arguments to archive bytes
 //!
@@ -47,7 +46,7 @@
 //!
 //! | crate | what it does | left out without the feature |
 //! |---|---|---|
-//! | `git-sluice` (`src`) | The program: [`commands`], one for each thing that a user asks for, and the [`Session`]. | |
+//! | `git-sluice` (`src`) | The program: `commands`, one for each thing that a user asks for, and the [`Session`]. | |
 //! | [`sluice_compare`](../sluice_compare/index.html) | Compares an archive with the commit that it claims to be. | `compare` |
 //! | [`sluice_fleet`](../sluice_fleet/index.html) | Brings directories up to date without a repository: applies archives, publishes them in buckets. | `fleet` |
 //! | [`sluice_core`] | A request becomes an archive: `request`, `plan`, `filter`, `archive`, `output`, `cache`. | |
@@ -100,18 +99,7 @@
 //!   installed git, and only those that git would fetch. Objects of a submodule come from its own promisor remotes. Answers
 //!   about an archive and servers fetch nothing.
 
+#[doc(hidden)]
 pub mod commands;
 
 pub use commands::session::{CommandLine, Failure, Outputs, Session};
-#[doc(hidden)]
-pub use sluice_core::{archive, cache, filter, output, plan, request};
-#[cfg(feature = "fleet")]
-#[doc(hidden)]
-pub use sluice_fleet as directory;
-#[doc(hidden)]
-pub use sluice_format::unarchive;
-#[doc(hidden)]
-pub use {
-    sluice_base as base, sluice_cli as cli, sluice_format as format, sluice_git as git,
-    sluice_indexers as indexers,
-};

@@ -21,24 +21,21 @@ use rustix::{
 };
 use signal_hook::consts::SIGPIPE;
 
-use git_sluice::{
-    base::error::{Error, ExitKind, Result, strerror},
-    cli::{self, CliError, CommandName, OptionTables, RawArgs},
-    commands::{
-        self, Context, batch,
-        session::Session,
-        stand_in,
-        upload_archive::{self, server},
-    },
-    git::{
-        environment::{Environment, NO_LAZY_FETCH},
-        program,
-        repository::Repository,
-    },
-    output::Destination,
-    request,
+use git_sluice::commands::{
+    self, Context, batch,
+    session::Session,
+    stand_in,
+    upload_archive::{self, server},
 };
 use process::{ProcessRuntime, Stderr, standard_output};
+use sluice_base::error::{Error, ExitKind, Result, strerror};
+use sluice_cli::{self as cli, CliError, CommandName, OptionTables, RawArgs};
+use sluice_core::{output::Destination, request};
+use sluice_git::{
+    environment::{Environment, NO_LAZY_FETCH},
+    program,
+    repository::Repository,
+};
 
 /// The blocks of musl's allocator come from the kernel one by one if they are large, and go back at once.
 #[cfg(target_env = "musl")]

@@ -7,13 +7,11 @@ use std::{
     os::fd::AsFd,
 };
 
-use git_sluice::{
-    base::error::{Error, Result},
-    commands::Runtime,
-    git::{environment::Environment, program, repository::Repository},
-    output::{Destination, Unfinished},
-};
+use git_sluice::commands::Runtime;
 use signal_hook::consts::SIGPIPE;
+use sluice_base::error::{Error, Result};
+use sluice_core::output::{Destination, Unfinished};
+use sluice_git::{environment::Environment, program, repository::Repository};
 
 use crate::signals;
 

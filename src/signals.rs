@@ -13,13 +13,6 @@ use std::{
     thread,
 };
 
-use git_sluice::{
-    base::{
-        error::{Error, Result},
-        threads::Lock,
-    },
-    output::Unfinished,
-};
 use signal_hook::{
     consts::{
         SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
@@ -28,6 +21,11 @@ use signal_hook::{
     iterator::Signals,
     low_level::emulate_default_handler,
 };
+use sluice_base::{
+    error::{Error, Result},
+    threads::Lock,
+};
+use sluice_core::output::Unfinished;
 
 /// The signals from users, shells and timers, and the kernel's about a file that is too large and a run that takes too long.
 const DEADLY: [c_int; 10] = [

@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
-use git_sluice::base::progress::Terminal;
 use rustix::termios::{tcgetwinsize, ttyname};
+use sluice_base::progress::Terminal;
 
 /// The columns of a terminal that does not know its size.
 const COLUMNS: usize = 80;

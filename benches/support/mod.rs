@@ -8,17 +8,17 @@ use std::{
 };
 
 use criterion::Throughput;
-use git_sluice::{
-    base::pipeline::Source,
-    cli::{OptionTables, RawArgs},
-    git::{
-        config::Config,
-        environment::{DiscoveryVariables, Environment},
-        objects::repeated::Repeated,
-        repository::{Repository, promisor::FetchAccount},
-    },
+use sluice_base::pipeline::Source;
+use sluice_cli::{OptionTables, RawArgs};
+use sluice_core::{
     plan::{Job, Locators, Planner},
     request::{Access, Inputs, Purpose, Request, format::Formats},
+};
+use sluice_git::{
+    config::Config,
+    environment::{DiscoveryVariables, Environment},
+    objects::repeated::Repeated,
+    repository::{Repository, promisor::FetchAccount},
 };
 use tempfile::TempDir;
 

@@ -4,7 +4,7 @@
 mod mark;
 
 use bstr::{BString, ByteSlice};
-use git_sluice::git::{
+use sluice_git::{
     attributes::file::{FileOrigin, Line, Value, parse},
     pattern::Matcher,
 };

@@ -4,7 +4,7 @@
 mod mark;
 
 use bstr::{BString, ByteSlice};
-use git_sluice::git::config::syntax;
+use sluice_git::config::syntax;
 use gix_config::{
     parse::{EventRef, Events},
     value::normalize,

@@ -3,13 +3,11 @@
 use std::cell::RefCell;
 
 use bstr::ByteSlice;
-use git_sluice::{
-    base::name::is_valid,
-    git::{
+use sluice_base::name::is_valid;
+use sluice_git::{
         objects::reader::Reader,
         tree::{Mode, TreeRules, TreeStep, Trees},
-    },
-};
+    };
 use git_sluice_fuzz::{HASH, Objects, id_of};
 use gix_hash::ObjectId;
 use gix_object::{TreeRefIter, tree::EntryKind};

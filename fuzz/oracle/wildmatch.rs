@@ -1,7 +1,7 @@
 //! Compares wildcards with gix-glob.
 
 use bstr::ByteSlice;
-use git_sluice::git::wildmatch::Wildmatch;
+use sluice_git::wildmatch::Wildmatch;
 use gix_glob::wildmatch::Mode;
 
 /// Compares what both say of `input`.

@@ -2,7 +2,7 @@
 //!
 //! The input is rules, and behind a NUL a path.
 
-use git_sluice::filter::access::AccessRules;
+use sluice_core::filter::access::AccessRules;
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

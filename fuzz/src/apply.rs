@@ -5,11 +5,8 @@
 
 use std::{cell::RefCell, fs, os::unix::fs::symlink, path::Path};
 
-use git_sluice::{
-    base::progress::Console,
-    base::working_directory::WorkingDirectory,
-    directory::apply::{ApplyOptions, Archive, Check, Reports, TargetDirectory},
-};
+use sluice_base::{progress::Console, working_directory::WorkingDirectory};
+use sluice_fleet::apply::{ApplyOptions, Archive, Check, Reports, TargetDirectory};
 use tempfile::TempDir;
 
 const BLOCK: usize = 512;
@@ -59,7 +56,7 @@ pub fn run(input: &[u8]) {
             origin: None,
         };
         let check = [Check::Nothing, Check::Verify, Check::Repair][usize::from(choice / 2 % 3)];
-        let _ = git_sluice::directory::apply::apply(
+        let _ = sluice_fleet::apply::apply(
             &TargetDirectory {
                 directory: WorkingDirectory::Current.file(&directory),
                 threads: None,

@@ -2,7 +2,7 @@
 //!
 //! The first byte chooses where the file lies.
 
-use git_sluice::git::attributes::file::{FileOrigin, Line, is_valid_name, parse};
+use sluice_git::attributes::file::{FileOrigin, Line, is_valid_name, parse};
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

@@ -1,7 +1,7 @@
 //! Configuration files: no text breaks the parser, and what it finds has a name and survives a second look.
 
 use bstr::ByteSlice;
-use git_sluice::git::config::syntax::{parse, parse_key, parse_parameters};
+use sluice_git::config::syntax::{parse, parse_key, parse_parameters};
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

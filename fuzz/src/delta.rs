@@ -1,6 +1,6 @@
 //! Delta instructions: those of a delta that applies make its result one by one, and nothing else applies.
 
-use git_sluice::git::objects::delta::{Instruction, PackDelta, next_instruction};
+use sluice_git::objects::delta::{Instruction, PackDelta, next_instruction};
 
 /// Results above this are not made.
 const LIMIT: u64 = 1 << 20;

@@ -3,8 +3,8 @@
 //!
 //! The input is the file, and behind a NUL the path of a submodule.
 
-use git_sluice::git::repository::gitmodules::Gitmodules;
 use gix_hash::{Kind, ObjectId};
+use sluice_git::repository::gitmodules::Gitmodules;
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

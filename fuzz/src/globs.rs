@@ -3,7 +3,7 @@
 //!
 //! The input is a pattern, and behind a NUL a path.
 
-use git_sluice::indexers::{doublestar::Doublestar, glob::Glob};
+use sluice_indexers::{doublestar::Doublestar, glob::Glob};
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

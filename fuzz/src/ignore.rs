@@ -3,7 +3,7 @@
 //!
 //! The input is rules, and behind a NUL a path.
 
-use git_sluice::filter::ignore::Ignore;
+use sluice_core::filter::ignore::Ignore;
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

@@ -6,8 +6,8 @@
 use std::{cell::RefCell, fs};
 
 use super::{Objects, id_of};
-use git_sluice::git::odb::ObjectLocation;
 use gix_hash::ObjectId;
+use sluice_git::odb::ObjectLocation;
 
 const ID_LEN: usize = 20;
 const MULTI: &str = "multi-pack-index";

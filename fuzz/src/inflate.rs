@@ -9,7 +9,8 @@
 use std::io::Read;
 
 use flate2::read::DeflateDecoder;
-use git_sluice::{base::buffer::Buffer, git::objects::Inflater};
+use sluice_base::buffer::Buffer;
+use sluice_git::objects::Inflater;
 
 /// The header of most zlib streams.
 const HEADER: [u8; 2] = [0x78, 0x9c];

@@ -1,6 +1,6 @@
 //! Pointers of Git LFS: what a pointer says is in its text, and its canonical text says the same.
 
-use git_sluice::git::lfs::Pointer;
+use sluice_git::lfs::Pointer;
 
 /// Tries `text`.
 pub fn run(text: &[u8]) {

@@ -29,8 +29,8 @@ use std::{
 };
 
 use flate2::{Compression, write::ZlibEncoder};
-use git_sluice::git::odb::{Config, Odb, Replacements};
 use gix_hash::{Kind, ObjectId};
+use sluice_git::odb::{Config, Odb, Replacements};
 use tempfile::TempDir;
 
 /// A fuzz target: its name, and what it does with an input.
@@ -80,7 +80,7 @@ impl Objects {
 
     /// Writes a loose object that is found by `id`, whatever its content hashes to.
     pub fn write_loose(&self, id: ObjectId, kind: &str, content: &[u8]) {
-        let path = git_sluice::git::odb::loose::path(self.0.path(), &id);
+        let path = sluice_git::odb::loose::path(self.0.path(), &id);
         let parent = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(parent).expect("the directory can be written to");
         let mut object = format!("{kind} {}\0", content.len()).into_bytes();

@@ -8,17 +8,15 @@
 use std::{cell::RefCell, fs};
 
 use super::{Objects, deflated, id_of};
-use git_sluice::{
-    base::buffer::Buffer,
-    git::{
-        objects::{
-            chain::ChainBuilder,
-            reader::Reader,
-            size::{Size, Sizer},
-            stream,
-        },
-        odb::{ObjectLocation, Odb, PackId},
+use sluice_base::buffer::Buffer;
+use sluice_git::{
+    objects::{
+        chain::ChainBuilder,
+        reader::Reader,
+        size::{Size, Sizer},
+        stream,
     },
+    odb::{ObjectLocation, Odb, PackId},
 };
 
 /// Objects above this are refused.

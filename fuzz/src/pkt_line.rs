@@ -1,6 +1,6 @@
 //! pkt-lines: a packet has as many bytes as its digits say, as a line and as content.
 
-use git_sluice::git::pkt_line::{MAX_CONTENT, read_content, read_line};
+use sluice_git::pkt_line::{MAX_CONTENT, read_content, read_line};
 
 const DIGITS: usize = 4;
 

@@ -6,7 +6,7 @@ use std::{cell::RefCell, fs};
 
 use super::HASH;
 use bstr::ByteSlice;
-use git_sluice::git::refs::{RefStorage, RefTarget, Refs, is_sound};
+use sluice_git::refs::{RefStorage, RefTarget, Refs, is_sound};
 use tempfile::TempDir;
 
 thread_local! {

@@ -5,8 +5,8 @@
 use std::cell::RefCell;
 
 use super::{HASH, Objects, id_of};
-use git_sluice::base::name::Protect;
-use git_sluice::git::{
+use sluice_base::name::Protect;
+use sluice_git::{
     objects::reader::Reader,
     tree::{TreeRules, TreeStep, Trees, look_up},
 };

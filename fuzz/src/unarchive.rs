@@ -4,10 +4,8 @@
 
 use std::io::{Cursor, Read};
 
-use git_sluice::{
-    base::error::{Error, Result},
-    unarchive::{Item, Kind, Raw, Source, Visitor, read, unreadable},
-};
+use sluice_base::error::{Error, Result};
+use sluice_format::unarchive::{Item, Kind, Raw, Source, Visitor, read, unreadable};
 
 const BLOCK: usize = 512;
 const MAGIC: &[u8] = b"ustar";

@@ -2,7 +2,7 @@
 //!
 //! The first byte chooses how wildcards match; a pattern follows, and behind a NUL a text.
 
-use git_sluice::git::wildmatch::Wildmatch;
+use sluice_git::wildmatch::Wildmatch;
 
 /// Tries `input`.
 pub fn run(input: &[u8]) {

@@ -17,22 +17,19 @@ const WIDTH: usize = 80;
 /// The column before the text about an option.
 const HELP_COLUMN: usize = 29;
 
+/// The version. A program of a release, which `cargo xtask dist` has built, names its commit as well.
+const VERSION: &str = match option_env!("GIT_SLUICE_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// The answer to a `question` about a command.
 pub(super) fn answer(question: Question, command: CommandName) -> String {
     match question {
         Question::Usage => usage(command),
         Question::Help => long(command),
-        Question::Version => version(),
+        Question::Version => format!("{PROGRAM} {VERSION}\n"),
         Question::Options => bash::option_words(&command.definition()).join(" ") + "\n",
-    }
-}
-
-/// The version; in a program of a release, which `cargo xtask dist` has built, with the commit.
-fn version() -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    match option_env!("GIT_SLUICE_COMMIT") {
-        Some(commit) => format!("{PROGRAM} {version} ({commit})\n"),
-        None => format!("{PROGRAM} {version}\n"),
     }
 }
 

@@ -11,9 +11,12 @@ mod runtime;
 
 use std::{
     ffi::OsString,
+    io::{self, Write},
+    mem,
     os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use rustix::{
@@ -44,10 +47,13 @@ const REPOSITORIES: usize = 100;
 /// The memory of repositories that stay open by default, in bytes.
 const MEMORY_OF_REPOSITORIES: u64 = 64 << 20;
 
+/// What says the value of an environment variable.
+type Variables = Box<dyn Fn(&str) -> Option<OsString> + Send + Sync>;
+
 /// Repositories that stay open, and the place from which requests name them. Threads may share a session.
 pub struct Session {
     directory: PathBuf,
-    variable: fn(&str) -> Option<OsString>,
+    variable: Variables,
     repositories: RepositoryPool,
     tables: Lock<Vec<OptionTables>>,
     max_memory: u64,
@@ -57,12 +63,15 @@ pub struct Session {
 impl Session {
     /// A session that names files from `directory` and reads git's environment variables through `variable`. No other
     /// thread must create a file meanwhile.
-    pub fn new(directory: impl Into<PathBuf>, variable: fn(&str) -> Option<OsString>) -> Self {
+    pub fn new(
+        directory: impl Into<PathBuf>,
+        variable: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static,
+    ) -> Self {
         // The first look changes the mask for a moment.
         output::umask();
         Self {
             directory: directory.into(),
-            variable,
+            variable: Box::new(variable),
             repositories: RepositoryPool::new(REPOSITORIES, MEMORY_OF_REPOSITORIES),
             tables: Lock::default(),
             max_memory: u64::MAX,
@@ -84,6 +93,7 @@ impl Session {
     }
 
     /// Calls `watch` with every unfinished file, before the file is created, to remove it if a signal ends the process.
+    #[doc(hidden)]
     pub fn with_watch(self, watch: fn(Unfinished) -> Result<()>) -> Self {
         Self { watch, ..self }
     }
@@ -103,6 +113,13 @@ impl Session {
         }
     }
 
+    /// Carries out `line` and returns the archive, or what else is asked for, in memory. Drops messages.
+    pub fn read(&self, line: CommandLine) -> Result<Vec<u8>, Failure> {
+        let bytes = SharedBytes::default();
+        self.answer(line, Outputs::new(bytes.clone()))?;
+        Ok(mem::take(&mut *bytes.0.lock()))
+    }
+
     fn run(
         &self,
         line: CommandLine,
@@ -111,7 +128,7 @@ impl Session {
     ) -> Result<(), CliError> {
         let directory = full_path(&self.directory.join(&line.directory))?;
         let environment =
-            Environment::of_request(directory, line.git_dir.as_deref(), self.variable)?;
+            Environment::of_request(directory, line.git_dir.as_deref(), &self.variable)?;
         let mut messages = outputs.messages();
         let context = Context {
             environment: &environment,
@@ -127,6 +144,20 @@ impl Session {
             max_memory: self.max_memory,
         };
         commands::run(RawArgs::new(tables, line.words), context)
+    }
+}
+
+/// The output of a request that stays in memory.
+#[derive(Clone, Default)]
+struct SharedBytes(Arc<Lock<Vec<u8>>>);
+
+impl Write for SharedBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

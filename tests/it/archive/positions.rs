@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use git_sluice::format::zstd::FRAME;
 use serde_json::{Value, json};
+use sluice_format::zstd::FRAME;
 
 use crate::support::Repo;
 use crate::support::schema::Schema;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::ops::Range;
 
-use git_sluice::format::zstd::FRAME;
+use sluice_format::zstd::FRAME;
 
 use crate::support::process::run_with_input;
 use crate::support::{Repo, installed};

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use git_sluice::format::{
+use sluice_format::{
     Format, Layout, Member, MemberKind, Part,
     tar::{Globals, Tar},
 };

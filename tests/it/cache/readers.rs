@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use git_sluice::cache::{Account, CacheRequest, Failure, Key, Settings, deliver};
 use rustix::process::Signal;
+use sluice_core::cache::{Account, CacheRequest, Failure, Key, Settings, deliver};
 
 use super::{Cache, Dice, noisy};
 use crate::support::{forge, rounds};

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use git_sluice::cli::{CommandName, all_exit_statuses, exit_statuses};
+use sluice_cli::{CommandName, all_exit_statuses, exit_statuses};
 
 use crate::{
     commands::{COMMANDS, options, text},

@@ -1,7 +1,10 @@
 //! The interface of the library: answers are those of a process.
 
 use std::{
-    env, fs,
+    collections::HashMap,
+    env,
+    ffi::OsString,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -51,6 +54,18 @@ fn answer(session: &Session, words: &[&str]) -> (Vec<u8>, String, Result<(), Fai
     let end = session.answer(CommandLine::new("", words), outputs);
     let messages = String::from_utf8(messages.bytes()).expect("text");
     (archive.bytes(), messages, end)
+}
+
+/// Three lines for an archive in memory. What the environment says may come from anywhere.
+#[test]
+fn an_archive_in_memory() {
+    let repo = Repo::copy("basic");
+    let variables = HashMap::from([("GIT_CONFIG_NOSYSTEM".to_owned(), OsString::from("1"))]);
+    let session = Session::new(repo.path(), move |name| variables.get(name).cloned());
+    let archive = session.read(CommandLine::new("", ["archive", "HEAD"]));
+    assert!(archive.expect("an archive") == repo.archive(["HEAD"]).success());
+    let failure = session.read(CommandLine::new("", ["archive", "nothing"]));
+    assert_eq!(failure.expect_err("no commit").status(), 128);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Rules that decide by name, against the plainest matcher there is: what is filed, settled early or
 //! pruned must be what one pattern after the other would say.
 
-use git_sluice::filter::{access::AccessRules, ignore::Ignore};
-use git_sluice::indexers::glob::Glob;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use sluice_core::filter::{access::AccessRules, ignore::Ignore};
+use sluice_indexers::glob::Glob;
 
 /// An element of a pattern, as written.
 #[derive(Debug)]

@@ -6,20 +6,20 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use git_sluice::{
-    base::progress::{Console, Terminal},
-    base::{
+use sluice_base::{
+    progress::{Console, Terminal},
+    {
         buffer::spool::{Spool, Spooled},
         error::{Error, Result},
         working_directory::WorkingDirectory,
     },
-    directory::{
-        apply::{self, ApplyOptions, Archive, Reports, TargetDirectory},
-        bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
-        channels::{
-            self, ArchiveMaker, ChannelAddress, Conditions, History, Limits, Made, PublishedCommit,
-            Update,
-        },
+};
+use sluice_fleet::{
+    apply::{self, ApplyOptions, Archive, Reports, TargetDirectory},
+    bucket::{self, Bucket, BucketUrl, Hashing, Listed, Sent, Take, Version, Versioned},
+    channels::{
+        self, ArchiveMaker, ChannelAddress, Conditions, History, Limits, Made, PublishedCommit,
+        Update,
     },
 };
 

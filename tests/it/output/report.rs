@@ -6,20 +6,20 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use git_sluice::base::buffer::Buffer;
-use git_sluice::base::error::Error;
-use git_sluice::base::working_directory::WorkingDirectory;
-use git_sluice::cache::{Account, Role};
-use git_sluice::filter::{Disposition, OmissionReason, PlaceholderContent};
-use git_sluice::git::repository::promisor::FetchSums;
-use git_sluice::git::{lfs::Hash, tree::KeptLink};
-use git_sluice::output::report::{
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use sluice_base::buffer::Buffer;
+use sluice_base::error::Error;
+use sluice_base::working_directory::WorkingDirectory;
+use sluice_core::cache::{Account, Role};
+use sluice_core::filter::{Disposition, OmissionReason, PlaceholderContent};
+use sluice_core::output::report::{
     ChangeCounts, Channel, Counts, EntryPosition, Lines, Manifest, ManifestChange, ManifestHeader,
     Positions, Record, ReportWriter, RunOrigin, Seconds, SentRange, Status, Subject, Summary,
     Unportable, write_deletion,
 };
-use proptest::prelude::*;
-use serde_json::{Value, json};
+use sluice_git::repository::promisor::FetchSums;
+use sluice_git::{lfs::Hash, tree::KeptLink};
 
 use crate::leftovers::temporary_directory;
 use crate::support::schema::Schema;

@@ -143,7 +143,8 @@ impl Target {
         cargo.args(["build", profile, "--locked", "--package=git-sluice"]);
         cargo.args(["--bin=git-sluice", "--features", FEATURES]);
         cargo.args(["--target", &self.triple]);
-        cargo.env("GIT_SLUICE_COMMIT", commit);
+        let version = format!("{} ({commit})", workspace.version);
+        cargo.env("GIT_SLUICE_VERSION", version);
         let remapped = remapped_paths()?;
         cargo
             .arg("--config")

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use git_sluice::git::odb::YOUNG;
+use sluice_git::odb::YOUNG;
 
 use super::assert_orderly_failure;
 use crate::{

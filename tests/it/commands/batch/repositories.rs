@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::chown, sync::Arc, thread, time::Duration};
 
-use git_sluice::git::{
+use sluice_git::{
     environment::Environment,
     repository::{Repository, pool::RepositoryPool},
 };

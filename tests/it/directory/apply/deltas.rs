@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 
 use flate2::write::GzEncoder;
-use git_sluice::format::zstd::{FRAME, Level, Zstd};
 use proptest::prelude::*;
+use sluice_format::zstd::{FRAME, Level, Zstd};
 
 use super::archive::{Archive, Node, Tree, delta, executable, file, found, link, tree};
 use super::{Target, ids};

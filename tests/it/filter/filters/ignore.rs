@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use git_sluice::filter::ignore::Ignore;
 use proptest::prelude::*;
+use sluice_core::filter::ignore::Ignore;
 
 use super::{
     GRAMMAR, IGNORE_FILE, IGNORED, archive_under, commit_without, files, names, remove, summary,

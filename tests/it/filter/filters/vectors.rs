@@ -1,7 +1,7 @@
 //! What zoekt makes of the lines of an ignore file: the verified examples, one by one, as a matcher and
 //! as the archive of a tree that holds such paths.
 
-use git_sluice::filter::ignore::Ignore;
+use sluice_core::filter::ignore::Ignore;
 
 use super::{GRAMMAR, ignore::with_rules};
 use crate::support::Repo;

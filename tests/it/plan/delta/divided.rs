@@ -2,17 +2,17 @@
 
 use std::ffi::OsString;
 
-use git_sluice::cli::{OptionTables, RawArgs};
-use git_sluice::git::objects::reader::Reader;
-use git_sluice::git::{
+use proptest::prelude::*;
+use sluice_cli::{OptionTables, RawArgs};
+use sluice_core::plan::view::Sizes;
+use sluice_core::plan::{TreeSource, Window, WindowBuilder};
+use sluice_core::request::{Access, Inputs, Purpose, Request, format::Formats};
+use sluice_git::objects::reader::Reader;
+use sluice_git::{
     config::Config,
     environment::{DiscoveryVariables, Environment},
     repository::{Repository, promisor::FetchAccount},
 };
-use git_sluice::plan::view::Sizes;
-use git_sluice::plan::{TreeSource, Window, WindowBuilder};
-use git_sluice::request::{Access, Inputs, Purpose, Request, format::Formats};
-use proptest::prelude::*;
 
 use super::property::{edited, edits, options};
 use super::{Files, History, file, files, write_commit};

@@ -16,12 +16,10 @@ mod submodules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git_sluice::base::working_directory::WorkingDirectory;
-use git_sluice::{
-    base::progress::Console,
-    directory::apply::{ApplyOptions, Archive, Reports, TargetDirectory},
-};
 use serde_json::Value;
+use sluice_base::progress::Console;
+use sluice_base::working_directory::WorkingDirectory;
+use sluice_fleet::apply::{ApplyOptions, Archive, Reports, TargetDirectory};
 use tempfile::TempDir;
 
 use crate::directory::apply::archive::{Tree, found};
@@ -265,8 +263,7 @@ fn apply(directory: &Path, archive: &[u8]) {
         len: None,
         origin: None,
     };
-    let applied =
-        git_sluice::directory::apply::apply(&directory, archive, ApplyOptions::default(), reports);
+    let applied = sluice_fleet::apply::apply(&directory, archive, ApplyOptions::default(), reports);
     applied.unwrap_or_else(|error| panic!("{error}"));
 }
 
