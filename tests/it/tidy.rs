@@ -191,3 +191,46 @@ fn has_word(line: &str, word: &str) -> bool {
             && !is_letter(line[at + word.len()..].chars().next())
     })
 }
+
+/// Files that start programs, and what SECURITY says about these programs.
+const STARTERS: [(&str, &str); 6] = [
+    ("src/main.rs", "**Itself**"),
+    ("src/commands/stand_in/check.rs", "**The stand-in**"),
+    (
+        "crates/format/src/unarchive/compression.rs",
+        "**`xz`, `bzip2` or `lzip`**",
+    ),
+    (
+        "crates/git/src/command.rs",
+        "**Commands of the configuration**",
+    ),
+    (
+        "crates/git/src/convert/iconv_program.rs",
+        "**The system's `iconv`**",
+    ),
+    ("crates/git/src/program.rs", "**The installed `git`**"),
+];
+
+#[test]
+fn programs_are_listed_in_the_security_page() {
+    let security = text(&root().join("SECURITY.md"));
+    let is_of_program = |file: &PathBuf| file.components().any(|part| part.as_os_str() == "src");
+    let all = [files("src", "rs"), files("crates", "rs")].concat();
+    for file in all.into_iter().filter(is_of_program) {
+        let code = text(&file);
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        // Definitions of the command line have a type of this name as well.
+        if !code.contains("Command::new(")
+            || !code.contains("process::")
+            || code.contains("use clap")
+        {
+            continue;
+        }
+        let starter = STARTERS.iter().find(|(path, _)| file.ends_with(path));
+        let (_, words) = starter.unwrap_or_else(|| panic!("{} starts a program", file.display()));
+        assert!(
+            security.contains(words),
+            "SECURITY.md does not say '{words}'"
+        );
+    }
+}

@@ -55,7 +55,7 @@ pub struct ContentOptions {
     /// Promise bytes that never change
     ///
     /// They match the bytes that git archive writes without any configuration, in UTC, and depend on the tree-ish and the
-    /// options alone. The run fails with status 12 if a file shows more than the commit, such as its tags.
+    /// options alone. The run fails with status 12 if a file contains data that can change, such as names of tags.
     #[arg(long, conflicts_with = "worktree_attributes", help_heading = BYTES)]
     pub stable: bool,
 

@@ -288,7 +288,7 @@ pub enum Lfs {
 pub enum OnMissing {
     /// Fetch all that the archive needs from the promisor remotes, at once
     Fetch,
-    /// Fail, as always where an LFS object is missing
+    /// Fail
     Error,
     /// Send a placeholder; for an LFS file, its pointer
     Placeholder,

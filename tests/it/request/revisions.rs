@@ -471,3 +471,31 @@ fn names_for_git_without_git() {
         output.assert_failure(128, &message);
     }
 }
+
+/// The names in the FAQ ("Does it need git?").
+#[test]
+fn names_that_need_git() {
+    let repo = Repo::from("basic").env("PATH", "/dev/null");
+    let id = repo
+        .clone()
+        .env("PATH", "/usr/bin:/bin")
+        .git(["rev-parse", "HEAD"]);
+    for name in [
+        &id[..],
+        &id[..9],
+        "HEAD",
+        "main",
+        "HEAD~0",
+        "HEAD^{tree}",
+        "HEAD:",
+    ] {
+        let _ = repo.sluice([name]).success();
+    }
+    for name in ["HEAD@{0}", "HEAD^{commit}", ":/", "@{u}", "v1-0-gabc1234"] {
+        let output = repo.sluice([name]);
+        assert!(
+            output.code() == 128 && output.messages().contains("git"),
+            "{output}"
+        );
+    }
+}
