@@ -3,9 +3,19 @@
 //! Beyond the end of the slice all bits are zero, so a reader need not check for the end before each bit.
 //! The use of such bits is detected at the next byte boundary, or when the input moves to the tail.
 
+use std::{error::Error, fmt};
+
 /// A stream was not inflated: it is damaged, unusual, or not of the size of its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused;
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("not a usual zlib stream of the expected length")
+    }
+}
+
+impl Error for Refused {}
 
 /// An input with fewer bytes left is moved to a buffer of trailing zeros.
 const SOON: usize = 128;

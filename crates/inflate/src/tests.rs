@@ -337,3 +337,12 @@ fn headers_that_are_not_ours_are_refused() {
         assert_eq!(zlib_body(header), Err(Refused));
     }
 }
+
+#[test]
+fn a_refusal_is_an_error() {
+    let refused = zlib_body(b"x").map(drop);
+    let error = refused
+        .map_err(Box::<dyn std::error::Error>::from)
+        .expect_err("too short");
+    assert!(!error.to_string().is_empty());
+}
