@@ -10,7 +10,7 @@
 use std::io::Write;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
-use sluice_deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
+use sluice_deflate::{Compressor, CompressorSettings, Dialect, Encoder, Level};
 
 /// The bytes that choose.
 const CHOICES: usize = 6;
@@ -30,16 +30,14 @@ pub fn run(bytes: &[u8]) {
     let Some(level) = Level::new(level % 10) else {
         return;
     };
-    let settings = GzipSettings {
-        level,
-        dialect: [Dialect::Zlib, Dialect::Gzip][usize::from(dialect % 2)],
-        threads: 1 + usize::from(threads % 4),
-        piece: Some(usize::from(piece % 4) << 16),
-    };
+    let dialect = [Dialect::Zlib, Dialect::Gzip][usize::from(dialect % 2)];
+    let settings = CompressorSettings::new(level, dialect)
+        .threads(1 + usize::from(threads % 4))
+        .piece(usize::from(piece % 4) << 16);
     let input = grown(seed, STEP * usize::from(growth));
-    let once = once(settings, &input);
+    let once = once(level, dialect, &input);
     // What zlib makes at level 0 depends on its buffers.
-    if level.number() > 0 && settings.dialect == Dialect::Zlib {
+    if level.number() > 0 && dialect == Dialect::Zlib {
         assert!(once == zlib(level.number(), &input), "zlib differs");
     }
     let member = member(settings, cut, &input);
@@ -70,15 +68,15 @@ fn stir(state: u64, byte: u8) -> u64 {
 }
 
 /// One raw stream.
-fn once(settings: GzipSettings, input: &[u8]) -> Vec<u8> {
+fn once(level: Level, dialect: Dialect, input: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    Encoder::new(settings.level, settings.dialect).compress(input, &mut out);
+    Encoder::new(level, dialect).compress(input, &mut out);
     out
 }
 
 /// A gzip member, written in parts whose lengths come from `cut`.
-fn member(settings: GzipSettings, cut: u8, mut input: &[u8]) -> Vec<u8> {
-    let mut stream = Gzip::new(settings, Vec::new());
+fn member(settings: CompressorSettings, cut: u8, mut input: &[u8]) -> Vec<u8> {
+    let mut stream = Compressor::gzip(settings, Vec::new());
     let mut length = 1 + usize::from(cut);
     while !input.is_empty() {
         let (now, later) = input.split_at(length.min(input.len()));

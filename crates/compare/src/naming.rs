@@ -176,12 +176,13 @@ impl SameFiles<'_> {
             if !self.makes(Format::TarGz(level, dialect), messages)? {
                 continue;
             }
-            let (setting, note) = match dialect {
-                Dialect::Zlib => ("", "bytes of git 2.38 and later"),
-                Dialect::Gzip => (
+            let (setting, note) = if dialect == Dialect::Gzip {
+                (
                     " -c tar.tar.gz.command='gzip -cn'",
                     "bytes of gzip -n, as git before 2.38 and code hosts write them",
-                ),
+                )
+            } else {
+                ("", "bytes of git 2.38 and later")
             };
             let command = self.command(setting, &format!("tar.gz{}", level_option(level)));
             return Ok(Naming::Command(command, Some(note.to_owned())));

@@ -8,7 +8,7 @@ use criterion::{
     BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
 };
 use flate2::{Compress, Compression, FlushCompress};
-use sluice_deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
+use sluice_deflate::{Compressor, CompressorSettings, Dialect, Encoder, Level};
 
 const LEVELS: [u8; 3] = [1, 6, 9];
 const SIZE: usize = 8 << 20;
@@ -40,12 +40,8 @@ fn source() -> Vec<u8> {
     text
 }
 
-fn settings(number: u8, threads: usize) -> GzipSettings {
-    GzipSettings {
-        level: Level::new(number).expect("a level"),
-        threads,
-        ..GzipSettings::default()
-    }
+fn level(number: u8) -> Level {
+    Level::new(number).expect("a level")
 }
 
 /// Throughput in bytes of `text`; few samples, for each takes long.
@@ -75,7 +71,7 @@ fn whole(criterion: &mut Criterion) {
             });
         });
         for dialect in [Dialect::Zlib, Dialect::Gzip] {
-            let mut encoder = Encoder::new(settings(number, 1).level, dialect);
+            let mut encoder = Encoder::new(level(number), dialect);
             group.bench_function(format!("as {dialect:?}"), |bencher| {
                 bencher.iter(|| {
                     out.clear();
@@ -85,10 +81,10 @@ fn whole(criterion: &mut Criterion) {
             });
         }
         for threads in [1, 2] {
-            let settings = settings(number, threads);
+            let settings = CompressorSettings::new(level(number), Dialect::Zlib).threads(threads);
             group.bench_function(format!("stream, {threads} threads"), |bencher| {
                 bencher.iter(|| {
-                    let mut stream = Gzip::new(settings, sink());
+                    let mut stream = Compressor::gzip(settings, sink());
                     for bytes in text.chunks(10240) {
                         stream.write_all(bytes).expect("a sink takes all");
                     }

@@ -6,15 +6,12 @@
 
 use std::{io, thread};
 
-use sluice_deflate::{Dialect, Gzip, GzipSettings};
+use sluice_deflate::{Compressor, CompressorSettings, Dialect, Level};
 
 fn main() -> io::Result<()> {
-    let settings = GzipSettings {
-        dialect: Dialect::Gzip,
-        threads: thread::available_parallelism().map_or(1, usize::from),
-        ..GzipSettings::default()
-    };
-    let mut member = Gzip::new(settings, io::stdout().lock());
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let settings = CompressorSettings::new(Level::DEFAULT, Dialect::Gzip).threads(threads);
+    let mut member = Compressor::gzip(settings, io::stdout().lock());
     io::copy(&mut io::stdin().lock(), &mut member)?;
     drop(member.finish()?);
     Ok(())

@@ -1,32 +1,31 @@
-//! A stream in a gzip member, as it arrives.
+//! A stream in a frame, as it arrives.
 
 use std::io::{self, Write};
 
-use crc32fast::Hasher;
-
 use super::{
-    Dialect, Level, parallel::Parallel, piece::Shape, serial::Serial, stored::StoredEncoder,
+    Dialect, Level,
+    frame::{Checksum, Frame},
+    parallel::Parallel,
+    piece::Shape,
+    serial::Serial,
+    stored::StoredEncoder,
 };
 
 /// How much is gathered before it is parsed on one thread.
 const FEED: usize = 1 << 18;
 
-/// How a stream is made.
+/// How a [`Compressor`] works: its level, the bytes that it makes, and its threads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct GzipSettings {
-    /// The level.
-    pub level: Level,
-    /// The program whose bytes are made.
-    pub dialect: Dialect,
-    /// The number of threads that compress. With one or none, no thread is started.
-    pub threads: usize,
-    /// About how many bytes of input a piece has; by default the fastest length. The output does not depend on it.
-    pub piece: Option<usize>,
+pub struct CompressorSettings {
+    level: Level,
+    dialect: Dialect,
+    threads: usize,
+    piece: Option<usize>,
 }
 
-/// Deflates what is written to it into one gzip member, and writes that on. The member is complete
-/// when it is [finished](Gzip::finish), and visibly broken if it never is.
-pub struct Gzip<W> {
+/// Deflates what is written to it into one gzip member or zlib stream, and writes that on. The output is complete
+/// when the compressor is [finished](Compressor::finish), and visibly truncated if it never is.
+pub struct Compressor<W> {
     inner: W,
     core: Core,
     /// Bytes to be written on.
@@ -35,7 +34,7 @@ pub struct Gzip<W> {
 }
 
 enum Core {
-    Stored(StoredEncoder, Hasher),
+    Stored(StoredEncoder, Checksum),
     Serial(Box<SerialStream>),
     Parallel(Box<Parallel>),
 }
@@ -45,14 +44,38 @@ struct SerialStream {
     serial: Serial,
     text: Vec<u8>,
     origin: u64,
-    checksum: Hasher,
+    checksum: Checksum,
 }
 
 /// The length of pieces where memory allows: the longer they are, the less is indexed twice.
 const ROOMY_PIECE: usize = 1 << 20;
 
-impl GzipSettings {
+impl CompressorSettings {
+    /// Settings for one level and one dialect, on the calling thread.
+    pub fn new(level: Level, dialect: Dialect) -> Self {
+        Self {
+            level,
+            dialect,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the number of threads that compress. With one or none, no thread is started.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Sets about how many bytes of input a thread takes at a time, instead of the fastest length. The output does not
+    /// depend on it.
+    #[must_use]
+    pub fn piece(self, bytes: usize) -> Self {
+        let piece = Some(bytes);
+        Self { piece, ..self }
+    }
+
     /// Limits the threads, and the length of their pieces, so that all of them hold about `memory` bytes.
+    #[must_use]
     pub fn within(self, memory: usize) -> Self {
         let held = |piece| Shape::new(self.level, piece).held();
         let roomy = self.piece.or(Some(ROOMY_PIECE));
@@ -69,36 +92,57 @@ impl GzipSettings {
     }
 }
 
-impl<W: Write> Gzip<W> {
-    /// Begins a member that is written to `inner`.
-    pub fn new(settings: GzipSettings, inner: W) -> Self {
-        let level = settings.level;
-        let flags = match level.number() {
-            9 => 2,
-            0 | 1 => 4,
-            _ => 0,
-        };
+impl<W: Write> Compressor<W> {
+    /// Begins a gzip member (RFC 1952) that is written to `inner`.
+    ///
+    /// ```
+    /// use std::io::Write;
+    ///
+    /// use sluice_deflate::{Compressor, CompressorSettings};
+    ///
+    /// let mut gzip = Compressor::gzip(CompressorSettings::default(), Vec::new());
+    /// gzip.write_all(b"hello")?;
+    /// assert!(gzip.finish()?.starts_with(b"\x1f\x8b"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn gzip(settings: CompressorSettings, inner: W) -> Self {
+        Self::new(settings, Frame::Gzip, inner)
+    }
+
+    /// Begins a zlib stream (RFC 1950) that is written to `inner`, as in git's loose objects and packs.
+    ///
+    /// ```
+    /// use std::io::Write;
+    ///
+    /// use sluice_deflate::{Compressor, CompressorSettings};
+    ///
+    /// let mut zlib = Compressor::zlib(CompressorSettings::default(), Vec::new());
+    /// zlib.write_all(b"hello")?;
+    /// assert_eq!(zlib.finish()?, b"\x78\x9c\xcb\x48\xcd\xc9\xc9\x07\x00\x06\x2c\x02\x15");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn zlib(settings: CompressorSettings, inner: W) -> Self {
+        Self::new(settings, Frame::Zlib, inner)
+    }
+
+    fn new(settings: CompressorSettings, frame: Frame, inner: W) -> Self {
         Self {
             inner,
-            core: Core::new(settings),
-            out: vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, flags, 3],
+            out: frame.header(settings.level),
+            core: Core::new(settings, frame),
             length: 0,
         }
     }
 
-    /// The writer that the member goes to.
+    /// The writer that the output goes to.
     pub fn get_ref(&self) -> &W {
         &self.inner
     }
 
-    /// Writes the rest of the member and returns the writer.
+    /// Writes the rest of the output and returns the writer.
     pub fn finish(mut self) -> io::Result<W> {
         let checksum = self.core.finish(&mut self.out)?;
-        let checksum = checksum.finalize();
-        self.out.extend_from_slice(&checksum.to_le_bytes());
-        // Modulo 2^32 by definition.
-        self.out
-            .extend_from_slice(&(self.length as u32).to_le_bytes());
+        self.out.extend(Frame::trailer(checksum, self.length));
         self.write_on()?;
         Ok(self.inner)
     }
@@ -110,7 +154,7 @@ impl<W: Write> Gzip<W> {
     }
 }
 
-impl<W: Write> Write for Gzip<W> {
+impl<W: Write> Write for Compressor<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.core.write(bytes, &mut self.out)?;
         self.length += bytes.len() as u64;
@@ -128,21 +172,21 @@ impl<W: Write> Write for Gzip<W> {
 }
 
 impl Core {
-    fn new(settings: GzipSettings) -> Self {
-        let GzipSettings {
+    fn new(settings: CompressorSettings, frame: Frame) -> Self {
+        let CompressorSettings {
             level,
             dialect,
             threads,
             piece,
         } = settings;
         if threads > 1
-            && let Some(parallel) = Parallel::new(level, dialect, threads, piece)
+            && let Some(parallel) = Parallel::new(level, dialect, frame, threads, piece)
         {
             return Self::Parallel(Box::new(parallel));
         }
         match Serial::new(level, dialect) {
-            Some(serial) => Self::Serial(Box::new(SerialStream::new(serial))),
-            None => Self::Stored(StoredEncoder::default(), Hasher::new()),
+            Some(serial) => Self::Serial(Box::new(SerialStream::new(serial, frame))),
+            None => Self::Stored(StoredEncoder::default(), frame.checksum(&[])),
         }
     }
 
@@ -164,7 +208,7 @@ impl Core {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<Hasher> {
+    fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<Checksum> {
         match self {
             Self::Stored(stored, checksum) => {
                 stored.finish(out);
@@ -185,13 +229,13 @@ impl Core {
 }
 
 impl SerialStream {
-    fn new(mut serial: Serial) -> Self {
+    fn new(mut serial: Serial, frame: Frame) -> Self {
         serial.begin();
         Self {
             serial,
             text: Vec::new(),
             origin: 0,
-            checksum: Hasher::new(),
+            checksum: frame.checksum(&[]),
         }
     }
 

@@ -4,18 +4,46 @@
 //! faster on source code and a tenth slower on words in random order, and on several threads. The number of threads
 //! and the sizes of writes never change a byte.
 //!
+//! Compress a buffer to a gzip member on all processors. [`Compressor::zlib`] makes a zlib stream in the same way:
+//!
 //! ```
 //! use std::{io::Write, thread};
 //!
-//! use sluice_deflate::{Gzip, GzipSettings};
+//! use sluice_deflate::{Compressor, CompressorSettings, Dialect, Level};
 //!
 //! let threads = thread::available_parallelism().map_or(1, usize::from);
-//! let settings = GzipSettings { threads, ..GzipSettings::default() };
-//! let mut member = Gzip::new(settings, Vec::new());
-//! member.write_all(b"what git hands to zlib")?;
-//! let bytes = member.finish()?; // those of `gzip` as git has it inside: `git archive --format=tgz`
+//! let settings = CompressorSettings::new(Level::DEFAULT, Dialect::Zlib).threads(threads);
+//! let mut gzip = Compressor::gzip(settings, Vec::new());
+//! gzip.write_all(b"what git hands to zlib")?;
+//! let bytes = gzip.finish()?; // the bytes that `git archive --format=tgz` makes of this input
 //! # assert!(bytes.starts_with(&[0x1f, 0x8b]));
 //! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Compress everything that a reader returns, with at most 16 MiB of memory:
+//!
+//! ```
+//! # let (mut reader, writer) = (&b"hello"[..], Vec::new());
+//! use std::io;
+//!
+//! use sluice_deflate::{Compressor, CompressorSettings};
+//!
+//! let settings = CompressorSettings::default().threads(8).within(16 << 20);
+//! let mut gzip = Compressor::gzip(settings, writer);
+//! io::copy(&mut reader, &mut gzip)?;
+//! let writer = gzip.finish()?;
+//! # assert!(writer.starts_with(&[0x1f, 0x8b]));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! [`Encoder`] makes raw deflate streams of inputs that are in memory, one after another:
+//!
+//! ```
+//! use sluice_deflate::{Dialect, Encoder, Level};
+//!
+//! let mut raw = Vec::new();
+//! Encoder::new(Level::DEFAULT, Dialect::Zlib).compress(b"hello", &mut raw);
+//! assert_eq!(raw, b"\xcb\x48\xcd\xc9\xc9\x07\x00");
 //! ```
 //!
 //! # How it works
@@ -36,11 +64,12 @@ mod bits;
 mod block;
 mod chains;
 mod coded;
+mod compressor;
 mod cut;
 mod dialect;
 mod encoder;
 mod fast;
-mod gzip;
+mod frame;
 mod huffman;
 mod lazy;
 mod level;
@@ -53,6 +82,7 @@ mod search;
 mod serial;
 mod stitch;
 mod stored;
+#[doc(hidden)]
 pub mod threads;
 mod token;
 mod words;
@@ -60,7 +90,7 @@ mod words;
 /// The version of this crate, for programs that keep compressed bytes and compare them with new ones.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+pub use compressor::{Compressor, CompressorSettings};
 pub use dialect::Dialect;
 pub use encoder::Encoder;
-pub use gzip::{Gzip, GzipSettings};
 pub use level::Level;

@@ -6,12 +6,11 @@
 
 use std::{collections::VecDeque, io, sync::Arc};
 
-use crc32fast::Hasher;
-
 use super::{
     Dialect,
     bits::Bits,
     coded::Coded,
+    frame::{Checksum, Frame},
     level::Level,
     parser::Parser,
     piece::{HISTORY, Parsed, Shape, TextPiece},
@@ -27,6 +26,7 @@ const MAX_FAILURES: u32 = 8;
 pub(super) struct Parallel {
     level: Level,
     dialect: Dialect,
+    frame: Frame,
     shape: Shape,
     pool: Pool,
     parsers: FreeList<Parser>,
@@ -45,14 +45,14 @@ pub(super) struct Parallel {
     /// The number of speculative parses in a row without a resync point.
     failures: u32,
     coding: VecDeque<Promise<Coded>>,
-    checksum: Hasher,
+    checksum: Checksum,
     pub(super) bits: Bits,
 }
 
 /// A piece under way. After many failures not every piece is parsed speculatively.
 struct Parsing {
     piece: Arc<TextPiece>,
-    parsed: Option<Promise<(Parsed, Hasher)>>,
+    parsed: Option<Promise<(Parsed, Checksum)>>,
 }
 
 impl Parallel {
@@ -60,6 +60,7 @@ impl Parallel {
     pub(super) fn new(
         level: Level,
         dialect: Dialect,
+        frame: Frame,
         threads: usize,
         piece: Option<usize>,
     ) -> Option<Self> {
@@ -69,6 +70,7 @@ impl Parallel {
         (pool.count() > 0).then(|| Self {
             level,
             dialect,
+            frame,
             shape: Shape::new(level, piece),
             pool,
             parsers,
@@ -83,7 +85,7 @@ impl Parallel {
             stitch: Stitch::new(level, dialect),
             failures: 0,
             coding: VecDeque::new(),
-            checksum: Hasher::new(),
+            checksum: frame.checksum(&[]),
             bits: Bits::default(),
         })
     }
@@ -104,7 +106,7 @@ impl Parallel {
     }
 
     /// Ends the input and returns its checksum.
-    pub(super) fn finish(&mut self) -> io::Result<Hasher> {
+    pub(super) fn finish(&mut self) -> io::Result<Checksum> {
         let text = std::mem::take(&mut self.text);
         let end = text.len();
         self.submit(text, end, None);
@@ -148,14 +150,14 @@ impl Parallel {
         self.count = self.count.wrapping_add(1);
     }
 
-    fn parse(&self, piece: Arc<TextPiece>) -> Promise<(Parsed, Hasher)> {
-        let (level, dialect) = (self.level, self.dialect);
+    fn parse(&self, piece: Arc<TextPiece>) -> Promise<(Parsed, Checksum)> {
+        let (level, dialect, frame) = (self.level, self.dialect, self.frame);
         let (parsers, tokens) = (self.parsers.clone(), self.tokens.clone());
         self.pool.submit(move || {
             let parser = parsers.take().or_else(|| Parser::new(level));
             let parser = parser.expect("there is one for this level");
             let tokens = tokens.take().unwrap_or_default();
-            (piece.parse(parser, tokens, dialect), piece.checksum())
+            (piece.parse(parser, tokens, dialect), piece.checksum(frame))
         })
     }
 
@@ -190,12 +192,12 @@ impl Parallel {
     }
 
     /// Stitches the oldest piece and submits its blocks.
-    fn stitch_front(&mut self, result: Option<(Parsed, Hasher)>) {
+    fn stitch_front(&mut self, result: Option<(Parsed, Checksum)>) {
         let Some(Parsing { piece, .. }) = self.parsing.pop_front() else {
             return;
         };
         let (parsed, checksum) = result.unzip();
-        let checksum = checksum.unwrap_or_else(|| piece.checksum());
+        let checksum = checksum.unwrap_or_else(|| piece.checksum(self.frame));
         self.checksum.combine(&checksum);
         let tried = parsed.is_some();
         let stitched = self.stitch.piece(piece, parsed);

@@ -1,9 +1,8 @@
 //! A piece of the input, parsed speculatively: from its start, as if no match came before.
 
-use crc32fast::Hasher;
-
 use super::{
     Dialect,
+    frame::{Checksum, Frame},
     level::{Level, Strategy},
     parser::Parser,
     reference::Reference,
@@ -142,9 +141,7 @@ impl TextPiece {
     }
 
     /// The checksum of the piece, without the input around it.
-    pub(super) fn checksum(&self) -> Hasher {
-        let mut checksum = Hasher::new();
-        checksum.update(&self.text[self.start..self.end]);
-        checksum
+    pub(super) fn checksum(&self, frame: Frame) -> Checksum {
+        frame.checksum(&self.text[self.start..self.end])
     }
 }

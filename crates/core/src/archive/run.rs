@@ -14,7 +14,7 @@ use super::{
     prepare::{self, Prepared},
     writer::ArchiveWriter,
 };
-use sluice_deflate::{Gzip, GzipSettings};
+use sluice_deflate::{Compressor, CompressorSettings};
 
 use crate::{
     output::{
@@ -104,14 +104,10 @@ fn formatted(
             outcome.and(flushed)
         }
         Format::TarGz(level, dialect) => {
-            let settings = GzipSettings {
-                level,
-                dialect,
-                threads: threads(),
-                piece: None,
-            };
-            let settings = settings.within(budget.compressors());
-            let mut gzip = Gzip::new(settings, destination);
+            let settings = CompressorSettings::new(level, dialect)
+                .threads(threads())
+                .within(budget.compressors());
+            let mut gzip = Compressor::gzip(settings, destination);
             stream_tar(request, &mut gzip, diagnostics, stats)?;
             gzip.finish().map(drop).map_err(failed)
         }

@@ -10,9 +10,9 @@ use std::io::Write;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sluice_deflate::{Dialect, Encoder, Gzip, GzipSettings, Level};
+use sluice_deflate::{Compressor, CompressorSettings, Dialect, Encoder, Level};
 
-use programs::{gzip, has_gzip, wrapped, zlib, zlib_stored};
+use programs::{gzip, has_gzip, wrapped, zlib, zlib_framed, zlib_stored};
 use samples::{KINDS, Kind};
 
 /// Where something changes: blocks, windows, the reach of a match.
@@ -30,8 +30,8 @@ fn ours(number: u8, dialect: Dialect, input: &[u8]) -> Vec<u8> {
 }
 
 /// What we make of it as a gzip member, written `feed` bytes at a time.
-fn member(settings: GzipSettings, feed: usize, input: &[u8]) -> Vec<u8> {
-    let mut stream = Gzip::new(settings, Vec::new());
+fn member(settings: CompressorSettings, feed: usize, input: &[u8]) -> Vec<u8> {
+    let mut stream = Compressor::gzip(settings, Vec::new());
     for bytes in input.chunks(feed) {
         stream.write_all(bytes).expect("a vector takes it");
     }
@@ -131,11 +131,7 @@ fn every_period_is_zlibs() {
 fn stored_blocks_are_zlibs() {
     for records in [0, 1, 3, 4, 5, 8, 9, 13] {
         let input = Kind::Source.bytes(records * 10240, 1);
-        let settings = GzipSettings {
-            level: level(0),
-            threads: 2,
-            ..GzipSettings::default()
-        };
+        let settings = CompressorSettings::new(level(0), Dialect::Zlib).threads(2);
         let theirs = wrapped(0, &zlib_stored(&input), &input);
         assert_same(&member(settings, 512, &input), &theirs, records);
     }
@@ -175,12 +171,8 @@ fn streams_do_not_depend_on_threads_and_pieces() {
             (8, Some(1 << 16), usize::MAX),
             (2, None, 65536),
         ] {
-            let settings = GzipSettings {
-                level: level(number),
-                dialect,
-                threads,
-                piece,
-            };
+            let settings = CompressorSettings::new(level(number), dialect).threads(threads);
+            let settings = piece.map_or(settings, |bytes| settings.piece(bytes));
             let ours = member(settings, feed, &input);
             assert_same(&ours, &theirs, (dialect, number, threads, piece));
         }
@@ -202,6 +194,43 @@ fn the_medley_is_theirs() {
     }
 }
 
+/// A frame of zlib around the input of `settings`.
+fn zlib_stream(settings: CompressorSettings, input: &[u8]) -> Vec<u8> {
+    let mut stream = Compressor::zlib(settings, Vec::new());
+    stream.write_all(input).expect("a vector takes it");
+    stream.finish().expect("a vector takes it")
+}
+
+#[test]
+fn zlib_streams_are_zlibs() {
+    for input in [&b""[..], b"a", &Kind::Source.bytes(777, 1), &medley(20_000)] {
+        for number in 1..=9 {
+            let theirs = zlib_framed(number, input);
+            for threads in [1, 3] {
+                let settings = CompressorSettings::new(level(number), Dialect::Zlib);
+                let ours = zlib_stream(settings.threads(threads).piece(1), input);
+                assert_same(&ours, &theirs, (number, threads));
+            }
+        }
+    }
+}
+
+/// Level 0, whose blocks depend on the writes, and gzip's blocks in a frame of zlib.
+#[test]
+fn other_zlib_streams_are_valid() {
+    let input = medley(5000);
+    for (number, dialect) in [(0, Dialect::Zlib), (6, Dialect::Gzip)] {
+        let settings = CompressorSettings::new(level(number), dialect)
+            .threads(2)
+            .piece(1);
+        let stream = zlib_stream(settings, &input);
+        let mut out = vec![0; input.len()];
+        let length = libdeflater::Decompressor::new().zlib_decompress(&stream, &mut out);
+        assert_eq!(length, Ok(input.len()), "{number}");
+        assert!(out == input, "{number}");
+    }
+}
+
 /// Where nothing meets for many pieces most are not parsed ahead; what follows is, again.
 #[test]
 fn runs_of_many_pieces_are_zlibs() {
@@ -220,12 +249,9 @@ fn runs_of_many_pieces_are_zlibs() {
     {
         for number in [1 + turn as u8, 6 + turn as u8] {
             let theirs = wrapped(number, &zlib(number, &input), &input);
-            let settings = GzipSettings {
-                level: level(number),
-                threads: 2,
-                piece: Some(PIECE),
-                ..GzipSettings::default()
-            };
+            let settings = CompressorSettings::new(level(number), Dialect::Zlib)
+                .threads(2)
+                .piece(PIECE);
             let ours = member(settings, 10240, &input);
             assert_same(&ours, &theirs, (turn, number));
         }
@@ -237,12 +263,10 @@ fn runs_of_many_pieces_are_zlibs() {
 fn bytes_come_out_early() {
     let input = Kind::Random.bytes(2 << 20, 1);
     for threads in [1, 2] {
-        let settings = GzipSettings {
-            threads,
-            piece: Some(1 << 16),
-            ..GzipSettings::default()
-        };
-        let mut stream = Gzip::new(settings, Vec::new());
+        let settings = CompressorSettings::new(Level::DEFAULT, Dialect::Zlib)
+            .threads(threads)
+            .piece(1 << 16);
+        let mut stream = Compressor::gzip(settings, Vec::new());
         stream.write_all(&input).expect("a vector takes it");
         stream.flush().expect("a vector takes it");
         assert!(stream.get_ref().len() > 1 << 19, "{threads} threads");
@@ -253,13 +277,11 @@ fn bytes_come_out_early() {
 #[test]
 fn a_failure_comes_through() {
     for threads in [1, 2] {
-        let settings = GzipSettings {
-            threads,
-            piece: Some(1 << 16),
-            ..GzipSettings::default()
-        };
+        let settings = CompressorSettings::new(Level::DEFAULT, Dialect::Zlib)
+            .threads(threads)
+            .piece(1 << 16);
         let mut room = [0; 70_000];
-        let mut stream = Gzip::new(settings, &mut room[..]);
+        let mut stream = Compressor::gzip(settings, &mut room[..]);
         let input = Kind::Random.bytes(1 << 20, 1);
         let written = stream.write_all(&input);
         let failure = written.and_then(|()| stream.finish().map(drop));
@@ -273,10 +295,7 @@ fn a_failure_comes_through() {
 fn other_decoders_give_the_input_back() {
     let input = medley(MEDLEY);
     for dialect in [Dialect::Zlib, Dialect::Gzip] {
-        let settings = GzipSettings {
-            dialect,
-            ..GzipSettings::default()
-        };
+        let settings = CompressorSettings::new(Level::DEFAULT, dialect);
         let member = member(settings, 10240, &input);
         let mut out = vec![0; input.len()];
         let length = libdeflater::Decompressor::new().gzip_decompress(&member, &mut out);
@@ -366,12 +385,7 @@ proptest! {
         let parts = parts.into_iter();
         let input: Vec<u8> = parts.flat_map(|(kind, length, seed)| kind.bytes(length, seed)).collect();
         let theirs = wrapped(number, &zlib(number, &input), &input);
-        let settings = GzipSettings {
-            level: level(number),
-            threads,
-            piece: Some(1),
-            ..GzipSettings::default()
-        };
+        let settings = CompressorSettings::new(level(number), Dialect::Zlib).threads(threads).piece(1);
         prop_assert!(member(settings, feed, &input) == theirs);
     }
 }

@@ -7,7 +7,15 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 /// What zlib makes of `input`.
 pub(super) fn zlib(level: u8, input: &[u8]) -> Vec<u8> {
-    let mut stream = Compress::new(Compression::new(level.into()), false);
+    compressed(Compress::new(Compression::new(level.into()), false), input)
+}
+
+/// What zlib's `compress2` makes of `input`, with header and checksum.
+pub(super) fn zlib_framed(level: u8, input: &[u8]) -> Vec<u8> {
+    compressed(Compress::new(Compression::new(level.into()), true), input)
+}
+
+fn compressed(mut stream: Compress, input: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     loop {
         out.reserve(input.len() / 2 + 4096);

@@ -1,6 +1,6 @@
 //! The command that makes the bytes of an archive, or the first difference in words.
 
-use sluice_deflate::Dialect;
+use sluice_deflate::{Compressor, CompressorSettings, Dialect, Level};
 
 use super::{assert_says, project};
 use crate::support::{Repo, installed};
@@ -62,11 +62,8 @@ fn dialects_of_gzip() {
             "(bytes of gzip -n, as git before 2.38 and code hosts write them)",
         ),
     ] {
-        let settings = sluice_deflate::GzipSettings {
-            dialect,
-            ..Default::default()
-        };
-        let mut gzip = sluice_deflate::Gzip::new(settings, Vec::new());
+        let settings = CompressorSettings::new(Level::DEFAULT, dialect);
+        let mut gzip = Compressor::gzip(settings, Vec::new());
         std::io::Write::write_all(&mut gzip, &tar).expect("memory");
         let archive = gzip.finish().expect("memory");
         let said = result(&repo, &archive, "HEAD");
