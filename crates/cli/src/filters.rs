@@ -281,6 +281,8 @@ pub enum Lfs {
     Pointer,
     /// The content, from the local LFS store and without git-lfs
     Content,
+    /// The content where the store has it, else the pointers
+    ContentPresent,
 }
 
 /// `--missing`

@@ -12,7 +12,7 @@ use super::{
     prepare::{self, Prepared},
 };
 use crate::{
-    filter::Disposition,
+    filter::{Disposition, OmissionReason},
     plan::{Blob, ContentSize, Entry, Planner, StoreId, Window},
     request::{Request, format::Container},
 };
@@ -202,6 +202,10 @@ impl Measurer {
             Disposition::Omitted(_) => Ok(Ok(0)),
             Disposition::Placeholder(reason, content) if entry.kind != MemberKind::Directory => {
                 let size = size.and_then(ContentSize::exactly).or(entry.size);
+                if reason == OmissionReason::Missing {
+                    // A warning goes with the archive.
+                    self.shareable.withdraw();
+                }
                 let Tools { scratch, piece, .. } = tools;
                 let replaced = (reason, content, size);
                 let made = self

@@ -81,6 +81,11 @@ impl<'a> FilterRules<'a> {
             .unzip();
         let settings = given.clone().or(profile);
         fit_together(&settings, given)?;
+        if purpose == Purpose::Publish && settings.lfs == Some(Lfs::ContentPresent) {
+            let refused = "'publish' and '--lfs=content-present' cannot be used together";
+            return Err(Error::usage(refused)
+                .caused_by("this value does not record which objects the base archive contains"));
+        }
         let named = given.exclude_from_tree.iter();
         let named = named.map(|path| path.as_bytes().into());
         Ok(Self {
@@ -154,7 +159,7 @@ impl<'a> FilterRules<'a> {
         Ok(match self.settings.lfs {
             None => LfsFiles::Filtered,
             Some(Lfs::Pointer) => LfsFiles::Pointers,
-            Some(Lfs::Content) => {
+            Some(Lfs::Content | Lfs::ContentPresent) => {
                 let of_host = Host::read(environment)?.lfs_store();
                 let store = lfs::local_store(repository, of_host, budget.read_ahead());
                 LfsFiles::Contents(Arc::new(store))
@@ -208,12 +213,12 @@ impl<'a> FilterRules<'a> {
         let path = name
             .split_once_str(":")
             .filter(|(_, path)| !path.is_empty());
-        if let (Some(Lfs::Content), None, Some((commit, path))) =
-            (self.settings.lfs, treeish.commit, path)
+        if let (Some(how), None, Some((commit, path))) =
+            (sent_content(&self.settings), treeish.commit, path)
         {
-            let template = "--lfs=content ignores the attributes above '{}', so its files may be sent as LFS pointers; \
+            let template = "--lfs={} ignores the attributes above '{}', so its files may be sent as LFS pointers; \
                             name '{}' and the path '{}' instead of '{}'";
-            let values: [&[u8]; 4] = [path, commit, path, name];
+            let values: [&[u8]; 5] = [how.as_bytes(), path, commit, path, name];
             print_line(diagnostics, "warning: ", &format_bytes(template, &values));
         }
     }
@@ -389,10 +394,12 @@ fn policy(settings: &Filters) -> Policy {
                 None => Fallback::Replace(PlaceholderContent::Empty),
             }),
         },
-        missing_lfs_object: match settings.missing {
-            None | Some(OnMissing::Fetch | OnMissing::Error) => None,
-            Some(OnMissing::Omit) => Some(Fallback::Omit),
-            Some(OnMissing::Placeholder) => Some(Fallback::Replace(PlaceholderContent::Pointer)),
+        missing_lfs_object: match (settings.missing, settings.lfs) {
+            (Some(OnMissing::Omit), _) => Some(Fallback::Omit),
+            (Some(OnMissing::Placeholder), _) | (_, Some(Lfs::ContentPresent)) => {
+                Some(Fallback::Replace(PlaceholderContent::Pointer))
+            }
+            (None | Some(OnMissing::Fetch | OnMissing::Error), _) => None,
         },
         limit,
         binary: binary.map(|remedy| Binary {
@@ -422,15 +429,20 @@ fn limit(bytes: u64, settings: &Filters) -> Option<Limit> {
     })
 }
 
+/// The value of `--lfs`, if it sends the content of LFS files.
+fn sent_content(settings: &Filters) -> Option<String> {
+    settings.lfs.filter(|how| *how != Lfs::Pointer).map(word)
+}
+
 /// Refuses an option in `given` that depends on another option which neither the profile nor the user has set.
 fn fit_together(settings: &Filters, given: &Filters) -> Result<()> {
-    if settings.no_attributes && settings.lfs == Some(Lfs::Content) {
-        let template = "options '{}' and '--lfs=content' cannot be used together";
+    if let (true, Some(how)) = (settings.no_attributes, sent_content(settings)) {
+        let template = format!("options '{{}}' and '--lfs={how}' cannot be used together");
         return Err(refused(
             given,
             given.no_attributes,
             "--no-attributes",
-            template,
+            &template,
         ));
     }
     let limited = (settings.max_size.is_some(), "max-size");

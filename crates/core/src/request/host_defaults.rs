@@ -31,7 +31,11 @@ pub fn fill(args: &mut Args, repository: &Repository, environment: &Environment)
     }
     let is_raw = filters.no_attributes || profile.no_attributes;
     if filters.lfs.or(profile.lfs).is_none() && !is_raw {
-        let of = |how: &Lfs| u8::from(*how == Lfs::Content);
+        let of = |how: &Lfs| match how {
+            Lfs::Pointer => 0,
+            Lfs::ContentPresent => 1,
+            Lfs::Content => 2,
+        };
         let keys = ["sluice.lfs", "sluice.allowLfs"];
         filters.lfs = value(keys, (Lfs::Pointer, of), repository, environment)?;
     }

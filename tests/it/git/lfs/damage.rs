@@ -5,7 +5,10 @@ use std::fs;
 use serde_json::Value;
 
 use super::{CONTENT, Lfs, pointer, sha256};
-use crate::support::{Repo, noise, tar_listing::is_complete};
+use crate::support::{
+    Repo, noise,
+    tar_listing::{is_complete, names},
+};
 
 const HINT: &str = "hint: 'git lfs fetch <remote> <commit>' gets the LFS objects of a commit\n";
 
@@ -50,6 +53,60 @@ fn missing_objects() {
     let listed = lfs.repo.sluice(head).success();
     let listed = String::from_utf8(listed).unwrap();
     assert!(listed.contains(&archive.len().to_string()), "{listed}");
+}
+
+/// `--lfs=content-present` sends what is there, and no archive that lacks an object is kept for others.
+#[test]
+fn objects_that_may_be_missing() {
+    const PRESENT: &str = "--lfs=content-present";
+    let lfs = Lfs::with_files();
+    let complete = lfs.repo.sluice([CONTENT, "HEAD"]).success();
+    let (hash, text) = (sha256(b"small\n"), pointer(&sha256(b"small\n"), 6));
+    let place = Repo::scratch();
+    let cache = format!("--cache={}", place.path().join("cache").display());
+    let summary = format!("--summary={}", place.path().join("summary").display());
+    let archive = || {
+        let words = [PRESENT, &cache, "--cache-always", &summary, "HEAD"];
+        let output = lfs.repo.sluice(words);
+        let told = fs::read(place.path().join("summary")).expect("every run writes a summary");
+        (
+            output,
+            serde_json::from_slice::<Value>(&told).expect("JSON"),
+        )
+    };
+    let etag = || {
+        let told = lfs.repo.sluice(["info", PRESENT, "HEAD"]).success();
+        serde_json::from_slice::<Value>(&told).expect("JSON")["etag"].take()
+    };
+    fs::rename(lfs.object(&hash), place.path().join("away")).unwrap();
+    for _ in 0..2 {
+        let (output, told) = archive();
+        assert_eq!(
+            output.messages(),
+            "warning: 2 files are not in the repository and sent as placeholders\n"
+        );
+        assert_eq!(told["cache"]["role"], "producer");
+        assert_eq!(told["placeholders"]["missing"], 2, "{told}");
+        let archive = output.success();
+        let record = crate::support::tar_listing::records(&archive);
+        let record = record.iter().find(|record| record.name() == "a.bin");
+        assert_eq!(record.expect("there").data, text.as_bytes());
+    }
+    assert_eq!(etag(), Value::Null);
+    assert_eq!(lfs.repo.sluice([CONTENT, "HEAD"]).code(), 128);
+    let omitted = lfs
+        .repo
+        .sluice([PRESENT, "--missing=omit", "HEAD"])
+        .success();
+    assert!(!names(&omitted).contains(&"a.bin".to_owned()));
+    fs::rename(place.path().join("away"), lfs.object(&hash)).unwrap();
+    for role in ["producer", "hit"] {
+        let (output, told) = archive();
+        assert_eq!(told["cache"]["role"], role);
+        assert!(output.messages().is_empty());
+        assert!(output.success() == complete);
+    }
+    assert_ne!(etag(), Value::Null);
 }
 
 /// An object with other bytes than its name says never becomes a whole file, in memory or streamed.
