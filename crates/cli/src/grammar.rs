@@ -99,6 +99,12 @@ pub(super) struct Opt {
     pub(super) is_harmless: bool,
 }
 
+/// Whether clients of a server may use `option`. Other options of git-sluice may read files or take any amount of memory, and a
+/// directory only shows less.
+pub(super) fn is_for_clients(option: &Opt) -> bool {
+    option.of_git || option.name == "relative"
+}
+
 /// A part of the words.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item<'t> {

@@ -13,7 +13,7 @@ use super::{
     commands::{Archive, CommandName},
     error::CliError,
     extra::{Extra, Untracked},
-    grammar::{Item, Opt, Question, Scanner, Speaker, Taken},
+    grammar::{Item, Opt, Question, Scanner, Speaker, Taken, is_for_clients},
     help,
     parsed::ParsedOptions,
     tables::{OptionTable, OptionTables},
@@ -178,7 +178,7 @@ impl ArchiveWords<'_> {
     /// The words for `git archive`, without options of git-sluice that change no byte. Refuses the others, because git writes
     /// an archive that differs from the request.
     pub fn for_git(self) -> Result<Vec<OsString>, CliError> {
-        let own = self.table.options.iter().filter(|it| !it.of_git);
+        let own = self.table.options.iter().filter(|it| !is_for_clients(it));
         let own: Vec<Opt> = own.cloned().collect();
         let mut words = Vec::new();
         for (name, value) in [
@@ -201,8 +201,8 @@ impl ArchiveWords<'_> {
         Ok(words)
     }
 
-    /// Reads the rest; `find` looks at the extra files that the words name, or says what is wrong with them. A client cannot use the
-    /// options of git-sluice, since they may read files or take any amount of memory.
+    /// Reads the rest; `find` looks at the extra files that the words name, or says what is wrong with them. A client can use
+    /// few options of git-sluice.
     pub fn second_pass(
         self,
         find: impl Fn(Untracked<'_>) -> Result<Vec<Extra>>,
@@ -214,8 +214,8 @@ impl ArchiveWords<'_> {
             ..
         } = self.table;
         let (speaker, options): (_, Cow<'_, [Opt]>) = if self.is_of_client {
-            let of_git = options.iter().filter(|option| option.of_git);
-            (Speaker::Client, of_git.cloned().collect())
+            let for_clients = options.iter().filter(|it| is_for_clients(it));
+            (Speaker::Client, for_clients.cloned().collect())
         } else {
             (Speaker::Command(CommandName::Archive), (&*options).into())
         };

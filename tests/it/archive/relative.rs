@@ -139,3 +139,58 @@ fn what_is_no_directory_is_refused() {
         assert_eq!(names(archive), [""; 0]);
     }
 }
+
+/// A directory only shows less, so a client of a server may ask for one.
+#[test]
+fn clients_may_name_a_directory() {
+    let (repo, bare) = repositories();
+    repo.write(
+        ".gitattributes",
+        "/dir/secret export-ignore\n/other export-ignore\n",
+    );
+    repo.git(["commit", "-qam", "three"]);
+    repo.git(["push", "-q", "bare.git", "main"]);
+    let remote = format!("--remote={}", bare.path().display());
+    for words in [
+        &["HEAD"][..],
+        &["--prefix=p/", "HEAD", "sub"],
+        &["--format=zip", "main"],
+    ] {
+        let words = [&["--relative=dir"][..], words].concat();
+        let expected = bare.sluice(&words).success();
+        let served = repo.served([&[&remote[..]][..], &words].concat());
+        assert!(served.success() == expected, "{words:?}");
+        // The installed git asks the server with the same words.
+        let exec = "--exec=git-sluice upload-archive";
+        let handed_over = repo.sluice([&[exec, &remote[..]][..], &words].concat());
+        assert!(handed_over.success() == expected, "{words:?}");
+    }
+    let names = |directory: &str| {
+        let option = format!("--relative={directory}");
+        names(repo.served([&remote, &option, "HEAD"]).success())
+    };
+    assert_eq!(names("dir"), ["V", "b.txt", "sub/", "sub/c"]);
+    assert_eq!(names("other"), [""; 0], "what is excluded stays so");
+    let commit = bare.git(["rev-parse", "HEAD"]);
+    for (directory, treeish, refused) in [
+        ("dir", &commit[..], "no such ref"),
+        ("nowhere", "HEAD", "'nowhere' is no directory of 'HEAD'"),
+        ("../bare.git", "HEAD", "is no directory of a tree"),
+        ("/etc", "HEAD", "is no directory of a tree"),
+    ] {
+        let option = format!("--relative={directory}");
+        let output = repo.served([&remote, &option, treeish]);
+        assert!(output.messages().contains(refused), "{output}");
+        assert_ne!(output.code(), 0);
+    }
+    // The other options of git-sluice stay with the server.
+    for option in [
+        "--pathspec-from-file=/etc/passwd",
+        "--mtime-now",
+        "--threads=9",
+        "--umask=0",
+    ] {
+        let output = repo.served([&remote, option, "HEAD"]);
+        assert!(output.messages().contains("unknown option"), "{output}");
+    }
+}
