@@ -275,11 +275,20 @@ pub fn name_object(location: &GitLocation, name: &BStr, may_fetch: bool) -> Opti
     if !may_fetch {
         git.env("GIT_NO_LAZY_FETCH", "1");
     }
+    answer_to(&mut git, &[name.as_bytes(), b"\n"].concat())
+}
+
+/// Asks git about what is in `input`, which git reads to its end before it answers.
+pub fn ask_about(location: &GitLocation, words: &[&OsStr], input: &[u8]) -> Option<Output> {
+    answer_to(location.git(words).env("GIT_NO_LAZY_FETCH", "1"), input)
+}
+
+fn answer_to(git: &mut Command, input: &[u8]) -> Option<Output> {
     let pipes = git.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = pipes.stderr(Stdio::piped()).spawn().ok()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A git that refuses the repository does not read the name.
-        let _ = stdin.write_all(&[name.as_bytes(), b"\n"].concat());
+        // A git that refuses the repository does not read its input.
+        let _ = stdin.write_all(input);
     }
     child.wait_with_output().ok()
 }

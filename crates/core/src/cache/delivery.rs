@@ -55,7 +55,7 @@ pub fn complete<E>(
 }
 
 /// Opens the directory of `settings`, and creates it if it is missing.
-fn open(settings: &Settings) -> Result<CacheDirectory, CacheError> {
+pub(super) fn open(settings: &Settings) -> Result<CacheDirectory, CacheError> {
     match &settings.fault {
         Some(reason) => Err(CacheError(reason.clone())),
         None if settings.size < SMALLEST => {

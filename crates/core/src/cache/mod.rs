@@ -21,6 +21,7 @@ mod latest;
 mod producer;
 mod request;
 mod quota;
+mod reach;
 mod admission;
 mod settings;
 mod stored;

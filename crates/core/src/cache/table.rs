@@ -13,14 +13,16 @@ use super::{
 pub(super) const SEEN: &str = "seen";
 /// Archives: see [`latest`](super::latest).
 pub(super) const LATEST: &str = "latest";
+/// Commits that refs lead to: see [`reach`](super::reach).
+pub(super) const REACHED: &str = "reached";
 /// Bytes of each table.
 const BYTES: u64 = 256 << 10;
 /// Bytes of all tables.
-pub(super) const ROOM: u64 = 2 * BYTES;
+pub(super) const ROOM: u64 = 3 * BYTES;
 
 /// Whether `name` is that of a table.
 pub(super) fn is_table(name: &str) -> bool {
-    name == SEEN || name == LATEST
+    [SEEN, LATEST, REACHED].contains(&name)
 }
 
 /// The place of a key in a table whose places have `LEN` bytes.

@@ -13,7 +13,7 @@ use sluice_git::{
 };
 
 /// All keys of git-sluice.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 17] = [
     "sluice.allowLfs",
     "sluice.allowSubmodules",
     "sluice.cache",
@@ -29,6 +29,7 @@ pub const KEYS: [&str; 16] = [
     "sluice.lfsStore",
     "sluice.log",
     "sluice.stable",
+    "sluice.submoduleMap",
     "sluice.submodules",
 ];
 

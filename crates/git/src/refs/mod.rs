@@ -91,6 +91,11 @@ impl Refs {
         }
     }
 
+    /// Whether the refs are in files.
+    pub fn are_files(&self) -> bool {
+        matches!(self.storage, RefStorage::Files(..))
+    }
+
     /// The ref that the short or full `name` means. As git does, this looks in all places, so that damage in one is noticed.
     pub fn find(&self, name: &BStr) -> Result<Option<FoundRef>, AskGit> {
         let mut found: Option<FoundRef> = None;

@@ -21,8 +21,13 @@ const FILES: [&str; 7] = [
     "refs/replace",
     "shallow",
 ];
-/// The state of all that is read to open a repository.
-#[derive(PartialEq, Eq)]
+/// Where refs are in a git directory: two places for files, and the list of the tables.
+const REFS: [&str; 3] = ["packed-refs", "refs", "reftable/tables.list"];
+/// The most files of refs that are looked at: more would take longer than what is remembered for them saves.
+const MAX_REFS: usize = 1 << 10;
+
+/// The state of some paths.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct FileStamps(Vec<(PathBuf, FileStamp)>);
 
 impl FileStamps {
@@ -41,11 +46,38 @@ impl FileStamps {
         let directories =
             objects.chain([&repository.git_dir, &environment.cwd, &inner].map(PathBuf::as_path));
         let directories = directories.map(|path| (path.to_owned(), FileStamp::of_directory(path)));
-        let stamps = Self(files.chain(directories).collect());
+        Self(files.chain(directories).collect()).if_old()
+    }
+
+    /// The stamps of all refs in `common_dir`, which are files or in tables. `None` if there are many, or if a change might leave
+    /// no trace.
+    pub(super) fn of_refs(common_dir: &Path, are_files: bool) -> Option<Self> {
+        let places = if are_files { &REFS[..2] } else { &REFS[2..] };
+        let mut left: Vec<_> = places.iter().map(|name| common_dir.join(name)).collect();
+        let mut stamps = Vec::new();
+        while let Some(path) = left.pop() {
+            let stamp = FileStamp::of_file(&path);
+            if path.is_dir() {
+                let entries = fs::read_dir(&path).ok()?;
+                let paths = entries.map(|entry| Some(entry.ok()?.path()));
+                left.extend(paths.collect::<Option<Vec<_>>>()?);
+            }
+            stamps.push((path, stamp));
+            if stamps.len() + left.len() > MAX_REFS {
+                return None;
+            }
+        }
+        stamps.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let is_known = are_files || stamps[0].1 != FileStamp::Nothing;
+        Self(stamps).if_old().filter(|_| is_known)
+    }
+
+    /// These stamps, if they are so old that a change would give others.
+    fn if_old(self) -> Option<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
         let young = now.checked_sub(YOUNG)?.as_nanos().cast_signed();
         let is_old = |(_, stamp): &(PathBuf, FileStamp)| stamp.is_older_than(young);
-        stamps.0.iter().all(is_old).then_some(stamps)
+        self.0.iter().all(is_old).then_some(self)
     }
 
     /// Whether nothing has changed.
@@ -97,7 +129,7 @@ fn files(repository: &Repository, environment: &Environment) -> Option<BTreeSet<
 }
 
 /// The state of one path.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum FileStamp {
     Nothing,
     /// A directory in which anything may change, as long as it is the same one, of the same owner.

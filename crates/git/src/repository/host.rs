@@ -2,22 +2,25 @@
 //!
 //! Only the configuration of the system and of the user decides, which nobody can push. A repository is found by the URL in
 //! `.gitmodules`, which anybody may have written, so it counts only if its own configuration says that it may be archived as a
-//! submodule, and only with commits that its refs lead to. Must fail closed: in doubt, there is no repository.
+//! submodule, and only with commits that its refs lead to ([`reach`](super::reach)). Must fail closed: in doubt, there is no repository.
 
 use std::{
     ffi::OsStr,
+    fs,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::ObjectId;
 
-use super::{Repository, config_without_repository, submodules};
+use super::{
+    Repository, config_without_repository,
+    host_url::{HostUrl, bare},
+    submodules,
+};
 use crate::{
     config::{Config, sources::read_file, value},
     environment::Environment,
-    program,
 };
 use sluice_base::error::Result;
 
@@ -25,6 +28,8 @@ use sluice_base::error::Result;
 const EXPORT: &str = "sluice.exportassubmodule";
 /// The last part of the key that maps URLs to a directory: `sluice.<url prefix>.submodulePath`.
 const PATH: &str = "submodulepath";
+/// A file with lines `<url> <directory>`, for a host whose directories do not follow from URLs.
+const MAP: &str = "sluice.submoduleMap";
 /// The directory of the objects of Git LFS of all repositories.
 const LFS_STORE: &str = "sluice.lfsStore";
 
@@ -47,22 +52,47 @@ impl Host {
 
     /// The directory with objects of Git LFS, if there is one.
     pub fn lfs_store(&self) -> Option<PathBuf> {
-        let path = self.config.string(LFS_STORE)?;
-        let path = Path::new(OsStr::from_bytes(path));
-        path.is_absolute().then(|| path.to_owned())
+        self.path(LFS_STORE).map(ToOwned::to_owned)
+    }
+
+    /// The absolute path that `key` has.
+    fn path(&self, key: &str) -> Option<&Path> {
+        let path = Path::new(OsStr::from_bytes(self.config.string(key)?));
+        path.is_absolute().then_some(path)
     }
 
     /// The repositories that `url` in `.gitmodules` of the `superproject` may mean.
     pub fn submodules(&self, superproject: &Repository, url: &BStr) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+        let mut found = Vec::from_iter(self.mapped(superproject, url));
         for (directory, rest) in self.places(superproject, url) {
             for name in names(rest.as_bstr()) {
-                found.extend(
-                    inside(&directory, name.as_bstr()).filter(|it| is_exported(superproject, it)),
-                );
+                found.extend(inside(&directory, name.as_bstr()));
             }
         }
+        found.retain(|directory| is_exported(superproject, directory));
         found
+    }
+
+    /// The git directory that the map names for `url`, which counts from the URL of the `superproject` if it is relative.
+    fn mapped(&self, superproject: &Repository, url: &BStr) -> Option<PathBuf> {
+        let map = fs::read(self.path(MAP)?).ok()?;
+        let mut lines = map.lines().filter_map(map_line);
+        let absolute = if is_relative(url) {
+            let own = superproject.git_dir.canonicalize().ok()?;
+            // To look at each directory would take long.
+            let is_own = |directory: &Path| {
+                directory.file_name() == own.file_name()
+                    && directory.canonicalize().is_ok_and(|it| it == own)
+            };
+            let (own, _) = lines.clone().find(|(_, directory)| is_own(directory))?;
+            resolve(own, url)?
+        } else {
+            url.to_owned()
+        };
+        let wanted = HostUrl::parse(absolute.as_bstr());
+        let (_, directory) = lines.find(|(url, _)| HostUrl::parse(url).is(&wanted))?;
+        let directory = directory.canonicalize().ok()?;
+        submodules::is_git_directory(&directory).then_some(directory)
     }
 
     /// Directories of the host, and the path that `url` means below each.
@@ -75,12 +105,13 @@ impl Host {
                 .then(|| directory.canonicalize().ok())??;
             (name == PATH).then_some((prefix?, directory))
         });
+        let absolute = HostUrl::parse(url);
         let place = |(prefix, directory): (&BStr, PathBuf)| {
             let rest = if is_relative(url) {
                 let own = own_path(superproject, &directory)?;
                 resolve(own.as_bstr(), url)?
             } else {
-                url.strip_prefix(prefix.as_bytes())?.into()
+                absolute.below(&HostUrl::parse(prefix))?.to_owned()
             };
             is_below(&rest).then_some((directory, rest))
         };
@@ -88,13 +119,14 @@ impl Host {
     }
 }
 
-/// Whether a ref of the repository of `environment` leads to `commit`. Forks may share objects with repositories that nobody may
-/// see, so an object that is there proves nothing.
-pub fn leads_to(repository: &Repository, commit: &ObjectId) -> bool {
-    let contains = format!("--contains={commit}");
-    let words = ["for-each-ref", "--count=1", "--format=x", &contains].map(OsStr::new);
-    let answer = program::ask(&repository.location, &words);
-    answer.is_some_and(|answer| answer.status.success() && !answer.stdout.is_empty())
+/// The URL and the directory in a `line` of the map.
+fn map_line(line: &[u8]) -> Option<(&BStr, &Path)> {
+    let line = line.trim();
+    let (url, directory) = line.split_at(line.find_byteset(b" \t")?);
+    let directory = Path::new(OsStr::from_bytes(directory.trim()));
+    directory
+        .is_absolute()
+        .then_some((url.as_bstr(), directory))
 }
 
 fn is_relative(url: &[u8]) -> bool {
@@ -129,19 +161,20 @@ fn resolve(own: &BStr, url: &BStr) -> Option<BString> {
 /// Whether `path` stays below the directory that it counts from.
 fn is_below(path: &[u8]) -> bool {
     let path = path.strip_suffix(b"/").unwrap_or(path);
-    let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".git");
+    let is_plain =
+        |part: &[u8]| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git");
     path.split_str("/").all(is_plain) && !path.contains(&0)
 }
 
-/// The names that a host may have given the repository at `path`.
+/// The names that a host may have given the repository at `path`, as it is written or in lower case. A name that means another
+/// repository does no harm, because the commit says what is archived.
 fn names(path: &BStr) -> Vec<BString> {
-    let path = path.strip_suffix(b"/").unwrap_or(path);
-    let bare = path.strip_suffix(b".git").unwrap_or(path);
-    let mut names = vec![BString::from(path)];
-    names.extend([bare.into(), [bare, b".git"].concat().into()]);
-    names.sort();
-    names.dedup();
-    names
+    let lower = path.to_ascii_lowercase();
+    let is_other = lower != path.as_bytes();
+    let written = [path.as_bytes()].into_iter();
+    let bare = written.chain(is_other.then_some(&lower[..])).map(bare);
+    bare.flat_map(|bare| [bare.into(), [bare, b".git"].concat().into()])
+        .collect()
 }
 
 /// The git directory called `name` in `directory`, unless a link leads out of there.
@@ -195,7 +228,7 @@ mod tests {
             assert!(is_below(path.as_bytes()), "{path}");
         }
         for path in [
-            "", "/", "/a", "a//b", "../a", "a/../b", "a/.", "a/.git", "a\0b",
+            "", "/", "/a", "a//b", "../a", "a/../b", "a/.", "a/.git", "a/.GIT/b", "a\0b",
         ] {
             assert!(!is_below(path.as_bytes()), "{path}");
         }
@@ -205,5 +238,7 @@ mod tests {
     fn hosts_add_git_or_do_not() {
         assert_eq!(names("a/b".into()), ["a/b", "a/b.git"]);
         assert_eq!(names("a/b.git/".into()), ["a/b", "a/b.git"]);
+        let all = ["A/b", "A/b.git", "a/b", "a/b.git"];
+        assert_eq!(names("A/b.git".into()), all);
     }
 }

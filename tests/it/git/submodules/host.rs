@@ -1,6 +1,6 @@
 //! Submodules and LFS content in the downloads of a host: what it shares, and that it shares nothing else.
 
-use std::{fs, os::unix::fs::symlink};
+use std::{fmt::Write, fs, os::unix::fs::symlink, thread, time::Duration};
 
 use crate::{support::Repo, support::tar_listing::names};
 
@@ -43,18 +43,24 @@ impl Forge {
     }
 
     fn push_commit(&self, url: &str, head: &str) {
+        self.push_all(&[("sub", url, head)]);
+    }
+
+    /// The same with any number of submodules: the path, the URL and the commit of each.
+    fn push_all(&self, submodules: &[(&str, &str, &str)]) {
         let project = self.0.clone().at("project");
-        project.write(
-            ".gitmodules",
-            format!("[submodule \"sub\"]\n\tpath = sub\n\turl = \"{url}\"\n"),
-        );
+        let mut modules = String::new();
+        project.git(["rm", "-rqf", "--ignore-unmatch", "."]);
+        for (path, url, commit) in submodules {
+            let _ = write!(
+                modules,
+                "[submodule \"{path}\"]\n\tpath = {path}\n\turl = \"{url}\"\n"
+            );
+            let link = format!("160000,{commit},{path}");
+            project.git(["update-index", "--add", "--cacheinfo", &link]);
+        }
+        project.write(".gitmodules", modules);
         project.git(["add", ".gitmodules"]);
-        project.git([
-            "update-index",
-            "--add",
-            "--cacheinfo",
-            &format!("160000,{head},sub"),
-        ]);
         project.git(["commit", "-qm", "sub", "--allow-empty"]);
         let _ = self
             .0
@@ -168,6 +174,267 @@ fn nobody_gets_a_private_repository_by_naming_it() {
     forge.assert_empty();
 }
 
+/// Each way to write the URL of a repository, in which `$` is its path.
+const SPELLINGS: [&str; 22] = [
+    "https://code.example/$.git",
+    "https://code.example/$",
+    "https://code.example/$.git/",
+    "http://code.example/$.git",
+    "HTTPS://Code.Example/$.git",
+    "https://code.example:443/$.git",
+    "http://code.example:3000/$",
+    "https://me@code.example/$.git",
+    "https://me:secret@CODE.example:8443/$",
+    "git://code.example/$.git",
+    "git://code.example:9418/$",
+    "ssh://code.example/$.git",
+    "ssh://git@code.example/$.git",
+    "ssh://git@code.example:2222/$",
+    "git+ssh://git@code.example/$",
+    "git@code.example:$.git",
+    "git@Code.Example:$",
+    "git@code.example:/$.git",
+    "code.example:$.git",
+    "../../$.git",
+    "../../$",
+    "./../../$/",
+];
+
+/// All spellings, with the path as the host has it and with capital letters.
+fn spellings(path: &str) -> Vec<String> {
+    let capital: String = path
+        .split('/')
+        .map(|part| format!("/{}{}", part[..1].to_uppercase(), &part[1..]))
+        .collect();
+    let all = SPELLINGS.iter();
+    let all = all.flat_map(|url| [path, &capital[1..]].map(|path| url.replace('$', path)));
+    all.collect()
+}
+
+#[test]
+fn a_host_has_one_repository_however_its_url_is_written() {
+    let forge = Forge::new();
+    let heads = ["lib", "secret"].map(|name| forge.0.git(["-C", name, "rev-parse", "HEAD"]));
+    let download = |path: &str, head: &str| {
+        let urls = spellings(path);
+        let names: Vec<String> = (100..100 + urls.len()).map(|it| format!("s{it}")).collect();
+        let all = names.iter().zip(&urls);
+        let all: Vec<_> = all.map(|(name, url)| (&name[..], &url[..], head)).collect();
+        forge.push_all(&all);
+        (urls, names, forge.download())
+    };
+    let (urls, names, archive) = download("group/lib", &heads[0]);
+    for (name, url) in names.iter().zip(&urls) {
+        assert!(archive.contains(&format!("{name}/lib.txt")), "{url}");
+    }
+    // Neither a private repository nor a private commit comes by any of them.
+    forge.configure(&SYSTEM.replace("recurse", "recurse-present"));
+    for (path, head) in [("private/secret", &heads[1]), ("group/lib", &heads[1])] {
+        let (urls, _, archive) = download(path, head);
+        assert_eq!(archive.len(), 1 + urls.len(), "{archive:?}");
+    }
+}
+
+/// Prefixes of keys are URLs as well.
+#[test]
+fn one_key_is_enough_for_a_host() {
+    let forge = Forge::new();
+    for prefix in [
+        "https://code.example",
+        "http://CODE.example:3000/",
+        "ssh://git@code.example/",
+        "git@code.example:",
+        "https://code.example/Group",
+    ] {
+        let system = SYSTEM.replace("https://code.example/", prefix);
+        let is_group = prefix.ends_with("Group");
+        let system = if is_group {
+            system.replace("$/srv", "$/srv/group")
+        } else {
+            system
+        };
+        forge.configure(&system);
+        for url in [
+            "https://code.example/group/lib.git",
+            "git@code.example:group/lib",
+        ] {
+            forge.push(url, "lib");
+            forge.assert_shared();
+        }
+    }
+    forge.configure(&SYSTEM.replace("https://code.example/", "https://code.example/gro"));
+    forge.push("https://code.example/group/lib.git", "lib");
+    forge.assert_empty();
+}
+
+/// A host that stores repositories under names that say nothing.
+#[test]
+fn a_map_names_the_directories() {
+    let forge = Forge::new();
+    let _ = forge
+        .0
+        .shell("mkdir hashed && mv srv/group/lib.git hashed/6b86.git && mv srv/private/secret.git hashed/d473.git")
+        .success();
+    forge.configure("[sluice]\n\tsubmodules = recurse-present\n\tsubmoduleMap = $/map\n");
+    let top = forge.0.path().display().to_string();
+    let map = format!(
+        "# GitLab\nhttps://code.example/group/lib.git {top}/hashed/6b86.git\n\n\
+         https://code.example/private/secret.git\t{top}/hashed/d473.git \n\
+         https://code.example/group/project {top}/srv/group/project.git\n\
+         https://code.example/gone {top}/gone\nhttps://code.example/relative hashed/6b86.git\n"
+    );
+    forge.0.write("map", map);
+    for url in [
+        "https://code.example/group/lib.git",
+        "git@code.example:Group/Lib.git",
+        "../lib.git",
+        "../../group/lib",
+    ] {
+        forge.push(url, "lib");
+        forge.assert_shared();
+    }
+    for (url, repository) in [
+        ("https://code.example/private/secret.git", "secret"),
+        ("../../private/secret", "secret"),
+        ("https://code.example/group/lib.git", "secret"),
+        ("https://code.example/gone", "lib"),
+        ("https://code.example/relative", "lib"),
+        ("https://code.example/group", "lib"),
+        ("https://other.example/group/lib.git", "lib"),
+        ("../../../../lib", "lib"),
+    ] {
+        forge.push(url, repository);
+        forge.assert_empty();
+    }
+    forge.0.write("map", "");
+    forge.push("https://code.example/group/lib.git", "lib");
+    forge.assert_empty();
+}
+
+/// A repository `group/lib.git` with a commit on the current branch, one on another branch, and one that no ref leads to.
+fn three_commits(forge: &Forge) -> [String; 3] {
+    let script = "
+        git commit -q --allow-empty -m two && git push -q ../srv/group/lib.git main
+        git checkout -q -b side && git commit -q --allow-empty -m side && git push -q ../srv/group/lib.git side
+        git checkout -q -b lost && git commit -q --allow-empty -m lost && git push -q ../srv/group/lib.git lost
+        git -C ../srv/group/lib.git branch -q -D lost
+    ";
+    let _ = forge.0.clone().at("lib").shell(script).success();
+    ["main~1", "side", "lost"].map(|name| forge.0.git(["-C", "lib", "rev-parse", name]))
+}
+
+/// The files of submodules in an archive.
+fn shown(archive: &[String]) -> String {
+    let all = archive
+        .iter()
+        .filter_map(|name| name.strip_suffix("/lib.txt"));
+    all.collect::<Vec<_>>().join(" ")
+}
+
+/// A client whose git writes down how often it walks through history, and the number of times so far.
+fn counting(forge: &Forge) -> (Repo, impl Fn() -> usize) {
+    let place = Repo::scratch();
+    let script =
+        "#!/bin/sh\ncase $1 in rev-list) echo >>\"$0.walks\" ;; esac\nexec \"$REAL\" \"$@\"\n";
+    place.write("git", script);
+    let _ = place.shell("chmod +x git && touch git.walks").success();
+    let path = forge
+        .0
+        .shell("command -v git; printf %s \"$PATH\"")
+        .success();
+    let path = String::from_utf8(path).expect("text");
+    let (real, path) = path.split_once('\n').expect("two lines");
+    let path = format!("{}:{path}", place.path().display());
+    let client = forge.client().env("REAL", real).env("PATH", path);
+    let walks = move || {
+        fs::read(place.path().join("git.walks"))
+            .expect("ours")
+            .len()
+    };
+    (client, walks)
+}
+
+/// git is asked once for all commits of a repository, and only refs that clients see count.
+#[test]
+fn one_walk_finds_the_commits_that_refs_lead_to() {
+    let forge = Forge::new();
+    let [main, side, lost] = &three_commits(&forge);
+    let url = "../lib.git";
+    forge.configure(&SYSTEM.replace("recurse", "recurse-present"));
+    let links = [
+        ("a", main),
+        ("b", side),
+        ("c", lost),
+        ("d", main),
+        ("e", lost),
+    ];
+    forge.push_all(&links.map(|(path, commit)| (path, url, &commit[..])));
+    let (client, walks) = counting(&forge);
+    let download = || {
+        let project = client.clone().at("srv/group/project.git");
+        names(&project.sluice(["HEAD"]).success())
+    };
+    assert_eq!(shown(&download()), "a b d");
+    assert_eq!(walks(), 2, "the current branch, and all refs");
+    let lib = forge.0.clone().at("srv/group/lib.git");
+    for (key, expected) in [
+        ("transfer", "a d"),
+        ("uploadpack", "a d"),
+        ("receive", "a b d"),
+    ] {
+        let key = format!("{key}.hideRefs");
+        lib.git(["config", &key, "refs/heads/side"]);
+        assert_eq!(shown(&download()), expected, "{key}");
+        lib.git(["config", "--unset", &key]);
+    }
+    // A commit that the current branch leads to needs no other ref, nor a second walk.
+    forge.push_all(&[("a", url, main), ("d", url, main)]);
+    let before = walks();
+    assert_eq!(shown(&download()), "a d");
+    assert_eq!(walks() - before, 1);
+}
+
+/// What was found out is kept next to the archives, until a ref changes.
+#[test]
+#[ignore = "slow"]
+fn walks_are_remembered_until_a_ref_changes() {
+    let forge = Forge::new();
+    let [main, side, lost] = &three_commits(&forge);
+    forge.configure(&SYSTEM.replace("recurse", "recurse-present"));
+    let links = [("a", main), ("b", side), ("c", lost)];
+    forge.push_all(&links.map(|(path, commit)| (path, "../lib.git", &commit[..])));
+    let (client, walks) = counting(&forge);
+    let cache = format!("--cache={}", forge.0.path().join("cache").display());
+    let download = || {
+        let project = client.clone().at("srv/group/project.git");
+        let before = walks();
+        let archive = names(&project.sluice([&cache, "HEAD"]).success());
+        (shown(&archive), walks() - before)
+    };
+    let settled = || thread::sleep(Duration::from_millis(2100));
+    let lib = forge.0.clone().at("srv/group/lib.git");
+    for change in [
+        "git branch -q -D side",
+        "git update-ref refs/pull/1/head $SIDE",
+        "git pack-refs --all",
+        "git update-ref -d refs/pull/1/head",
+        "git update-ref refs/heads/lost $LOST",
+    ] {
+        settled();
+        let (first, _) = download();
+        assert_eq!(download(), (first, 0), "before {change}");
+        let lib = lib.clone().env("SIDE", side).env("LOST", lost);
+        let _ = lib.shell(change).success();
+        let expected = match change {
+            "git branch -q -D side" | "git update-ref -d refs/pull/1/head" => "a",
+            "git update-ref refs/heads/lost $LOST" => "a b c",
+            _ => "a b",
+        };
+        // At once, however young the ref is.
+        assert_eq!(download().0, expected, "after {change}");
+    }
+}
+
 /// Only the file of the repository itself says that it may be archived as a submodule.
 #[test]
 fn what_is_exported_says_so_itself() {
@@ -267,6 +534,24 @@ fn lfs_content_comes_from_the_store_of_the_host() {
     set("[sluice]\n\tallowLfs = true\n".to_owned());
     let failed = client.served(["--remote=project.git", "HEAD"]);
     assert_ne!(failed.code(), 0);
+    // A host that would rather send pointers than nothing.
+    set("[sluice]\n\tlfs = content-present\n".to_owned());
+    assert!(!has_content());
+    project.git(["config", "--unset", "sluice.lfs"]);
+    set(format!(
+        "[sluice]\n\tlfs = content-present\n\tlfsStore = {}\n",
+        store.display()
+    ));
+    assert!(has_content());
+    // Whoever may get content may get it where it is present, and not the other way round.
+    for (own, expected) in [
+        ("content", true),
+        ("pointer", false),
+        ("content-present", true),
+    ] {
+        project.git(["config", "sluice.lfs", own]);
+        assert_eq!(has_content(), expected, "{own}");
+    }
     // Content that does not have its name is not sent.
     set(format!(
         "[sluice]\n\tallowLfs = true\n\tlfsStore = {}\n",

@@ -3,6 +3,7 @@
 use std::{os::unix::ffi::OsStrExt, path::Path};
 
 use bstr::{BStr, ByteSlice};
+use gix_hash::ObjectId;
 
 use crate::plan::submodules::Gitlink;
 use sluice_base::error::{Error, format_bytes};
@@ -14,6 +15,8 @@ pub(super) struct Place<'a> {
     pub(super) name: Option<&'a BStr>,
     /// The URL in `.gitmodules`, if the file has one.
     pub(super) url: Option<&'a BStr>,
+    /// The commits that are wanted from there.
+    pub(super) commits: &'a [ObjectId],
     /// The path from the top of the superproject's work tree.
     pub(super) path: &'a [u8],
     pub(super) mount: Mount,

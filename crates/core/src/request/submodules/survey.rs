@@ -1,6 +1,7 @@
 //! Finds the submodules of a tree and theirs, and opens their repositories.
 
 use std::{
+    collections::HashMap,
     io::Write,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -13,6 +14,7 @@ use gix_object::Kind as ObjectKind;
 
 use super::place::Place;
 use crate::{
+    cache,
     filter::Filter,
     plan::{
         PlannedTree, StoreId,
@@ -25,6 +27,7 @@ use crate::{
     request::{
         archived::{ArchivedRepository, ResolvedTree},
         purpose::Purpose,
+        sharing,
         view_builder::{Fetching, ViewBuilder},
     },
 };
@@ -42,7 +45,8 @@ use sluice_git::{
     repository::{
         Repository,
         gitmodules::Gitmodules,
-        host::{self, Host},
+        host::Host,
+        reach::{self, ReachMemory},
         submodules::{candidates, is_git_directory},
         treeish::{self, Treeish},
     },
@@ -74,6 +78,10 @@ struct Survey<'a> {
     viewing: &'a ViewBuilder<'a>,
     mappings: &'a [SubmoduleMapping],
     host: Host,
+    /// Where answers about refs are kept.
+    memory: Option<cache::Settings>,
+    /// Whether refs of repositories of the host lead to these commits.
+    is_shown: HashMap<(PathBuf, ObjectId), bool>,
     /// Whether a submodule that is not here stays empty.
     may_lack: bool,
     findings: Findings,
@@ -110,6 +118,9 @@ impl ViewBuilder<'_> {
             viewing: self,
             mappings,
             host: Host::read(self.environment)?,
+            // A setting that is wrong is reported later.
+            memory: sharing::settings(self.args, self.environment, repository).unwrap_or(None),
+            is_shown: HashMap::new(),
             may_lack: self.filters.submodules() == How::RecursePresent
                 || self.environment.is_for_git(),
             findings,
@@ -194,13 +205,20 @@ impl Survey<'_> {
         let Some(modules) = Gitmodules::read(reader, *named_in, self.diagnostics)? else {
             return Ok((entered, has_entries));
         };
+        let url = |path: &[u8]| modules.url(modules.name(&[&prefix[..], path].concat())?);
+        let mut commits = HashMap::<_, Vec<ObjectId>>::new();
+        for link in &links.all {
+            let of_url = commits.entry(url(&link.path)).or_default();
+            of_url.push(link.commit);
+        }
         for link in links.all {
             has_entries |= link.is_admitted;
             let path = [&prefix[..], &link.path].concat();
             let name = modules.name(&path);
             let place = Place {
                 name,
-                url: name.and_then(|name| modules.url(name)),
+                url: url(&link.path),
+                commits: &commits[&url(&link.path)],
                 path: &path,
                 mount: outer.view.filter.mount.submodule(&link.path),
             };
@@ -319,9 +337,10 @@ impl Survey<'_> {
             if repository.hash() != link.commit.kind() {
                 return Err(place.other_hash(&repository, link));
             }
-            let kind = inner.kind(&link.commit);
-            let is_shown = || !of_host || host::leads_to(&repository, &link.commit);
-            if kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit)) && is_shown() {
+            let is_shown = |survey: &mut Self, inner: &mut Reader| {
+                !of_host || survey.is_shown((&repository, inner), &link.commit, place)
+            };
+            if is_commit(&mut inner, &link.commit) && is_shown(self, &mut inner) {
                 let inner = self.recording_missing(inner, &repository, reader, place);
                 return Ok(Some((repository, inner)));
             }
@@ -357,6 +376,25 @@ impl Survey<'_> {
             return Ok(None);
         }
         Err(error.unwrap_or_else(|| place.without_repository()))
+    }
+
+    /// Whether a ref of the `repository` leads to `commit`, which is at `place`. git is asked about all commits there at once.
+    fn is_shown(
+        &mut self,
+        (repository, reader): (&Repository, &mut Reader),
+        commit: &ObjectId,
+        place: &Place<'_>,
+    ) -> bool {
+        let key = |id: &ObjectId| (repository.git_dir.clone(), *id);
+        if !self.is_shown.contains_key(&key(commit)) {
+            let commits = place.commits.iter().copied();
+            let commits: Vec<_> = commits.filter(|id| is_commit(reader, id)).collect();
+            let memory = self.memory.as_ref().map(|it| it as &dyn ReachMemory);
+            let reached = reach::reached(repository, commits.clone(), memory);
+            let is_shown = |id: &ObjectId| (key(id), reached.contains(id));
+            self.is_shown.extend(commits.iter().map(is_shown));
+        }
+        self.is_shown[&key(commit)]
     }
 
     /// The directories in which the submodule at `place` may be: of `outer` itself, and then of the host. With a mapping of the
@@ -454,6 +492,11 @@ impl Survey<'_> {
             None => Ok(()),
         }
     }
+}
+
+fn is_commit(reader: &mut Reader, id: &ObjectId) -> bool {
+    let kind = reader.kind(id);
+    kind.is_ok_and(|kind| kind == Some(ObjectKind::Commit))
 }
 
 /// Commands run at the top of the submodule's work tree, or where the repository is.
