@@ -203,7 +203,7 @@ impl Measurer {
             Disposition::Placeholder(reason, content) if entry.kind != MemberKind::Directory => {
                 let size = size.and_then(ContentSize::exactly).or(entry.size);
                 if reason == OmissionReason::Missing {
-                    // A warning goes with the archive.
+                    // The archive has a warning, so it is not shared.
                     self.shareable.withdraw();
                 }
                 let Tools { scratch, piece, .. } = tools;

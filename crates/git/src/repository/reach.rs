@@ -128,8 +128,8 @@ impl Tips {
         let ask = || program::ask_about(&repository.location, &words, input.as_bytes());
         let output = (!ids.is_empty()).then(ask)??;
         let ids = output.stdout.lines().map(ObjectId::from_hex);
-        let is_told = output.status.success();
-        is_told.then(|| ids.collect::<Result<_, _>>().ok())?
+        let can_tell = output.status.success();
+        can_tell.then(|| ids.collect::<Result<_, _>>().ok())?
     }
 
     /// A hash of all that decides whether these tips lead to `commit`, if that is known.
