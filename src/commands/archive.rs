@@ -22,6 +22,7 @@ use sluice_core::{
     request::{self, Access, Purpose, Request, format::Formats},
 };
 use sluice_git::{
+    convert::Shareable,
     environment::Environment,
     repository::{Repository, promisor::FetchAccount},
 };
@@ -133,9 +134,11 @@ impl ArchiveCommand<'_> {
         let described = (self.args, self.formats, self.environment);
         let inputs = self.context.inputs(described, Purpose::Archive, &fetches);
         let mut stats = RunStats::default();
+        let mut shareable = Shareable::default();
         let request = Request::resolve(inputs, repository, self.context.messages);
         let outcome = request.and_then(|request| {
             stats.summary.subject = Some(request.content.subject());
+            shareable = request.run.shareable.clone();
             request.run.warn(self.context.messages);
             if request.is_known(&self.args.condition) {
                 Err(Error::not_modified())
@@ -147,6 +150,7 @@ impl ArchiveCommand<'_> {
             }
         });
         stats.summary.fetch = fetches.sums();
+        stats.summary.varies = shareable.varies();
         reports.finish(stats.summary, outcome)
     }
 

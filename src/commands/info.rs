@@ -43,6 +43,9 @@ struct Answer {
     entries: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     entries_reason: Option<&'static str>,
+    /// Whether a file shows more than its commit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    varies: bool,
 }
 
 pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
@@ -85,6 +88,7 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         content_length_reason: None,
         entries: None,
         entries_reason: None,
+        varies: false,
     };
     (answer.filters, answer.filters_reason) =
         parted(request.filters_hash.clone().map(|key| key.hex()));
@@ -104,6 +108,7 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         ),
         Err(reason) => (None, Some(reason)),
     };
+    answer.varies = shareable.varies();
     json_line(&answer, out)
 }
 

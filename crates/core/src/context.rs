@@ -18,6 +18,7 @@ use crate::{
 };
 use sluice_base::{
     error::{Error, Result},
+    io::print_line,
     progress::Terminal,
     working_directory::WorkingDirectory,
 };
@@ -135,12 +136,20 @@ impl<'a> Context<'a> {
     }
 
     /// Adjusts options: pathspecs that come from a file count as if they were typed, and the memory has a limit. If the bytes
-    /// must never change, the settings of what is `opened` do not count from here on.
-    pub fn adjust(&self, args: &mut Args, opened: Opened<'a>) -> Result<Opened<'a>> {
+    /// must never change, the settings of what is `opened` do not count from here on. A file that varies fails somebody who asked
+    /// for the promise, and not the clients of a host that made it.
+    pub fn adjust(&mut self, args: &mut Args, opened: Opened<'a>) -> Result<Opened<'a>> {
         args.run.memory = args.run.memory.min(self.max_memory);
         self.read_pathspecs(args)?;
+        args.fail_if_varies |= args.content.stable;
         if let Ok(repository) = &opened.repository {
-            args.content.stable |= request::is_stable(repository, self.environment)?;
+            if !args.content.stable && request::is_stable(repository, self.environment)? {
+                args.content.stable = true;
+                if args.delta.base.is_some() || args.filters.pax_notes {
+                    let text = b"sluice.stable makes no promise about --base and --pax-notes";
+                    print_line(self.messages, "warning: ", text);
+                }
+            }
             request::fill_host_defaults(args, repository, self.environment)?;
         }
         let repository = match &args.content.relative {
@@ -153,7 +162,6 @@ impl<'a> Context<'a> {
                 ..opened
             });
         }
-        args.fail_if_varies = true;
         let repository = repository.map(Repository::unconfigured);
         Ok(Opened {
             formats: match &repository {

@@ -424,6 +424,38 @@ fn a_zip_has_the_closest_date() {
     }
 }
 
+/// A host that promises serves files that vary as git does, and says so. Somebody who asks for the promise is refused.
+#[test]
+fn a_promise_by_configuration_fails_no_download() {
+    let repo = varying();
+    repo.git(["config", "sluice.stable", "true"]);
+    let log = repo.path().join(".git/log");
+    repo.git(["config", "sluice.log", log.to_str().expect("text")]);
+    let git = |path: &str| repo.archive(["HEAD", path]).success();
+    assert!(repo.sluice(["HEAD", "b"]).success() == git("b"));
+    assert!(repo.served(["--remote=.", "HEAD", "b"]).success() == git("b"));
+    let _ = repo.sluice(["HEAD", "c"]).success();
+    let lines = fs::read_to_string(&log).expect("a log");
+    let varies = lines.lines().map(|line| line.contains(r#""varies":true"#));
+    assert_eq!(varies.collect::<Vec<_>>(), [true, true, false]);
+    for (path, varies) in [("b", true), ("c", false)] {
+        let info = repo.sluice(["info", "HEAD", path]);
+        let text = String::from_utf8(info.success()).expect("text");
+        assert_eq!(text.contains(r#""varies":true"#), varies, "{text}");
+    }
+    for option in ["--stable", "--fail-if-varies"] {
+        let refused = repo.sluice([option, "HEAD"]);
+        assert_eq!(refused.code(), 12, "{refused}");
+        assert!(refused.stdout.is_empty());
+    }
+    for option in ["--base=HEAD", "--pax-notes"] {
+        let warned = repo.sluice([option, "HEAD"]);
+        assert_eq!(warned.code(), 0, "{warned}");
+        let line = "warning: sluice.stable makes no promise about --base and --pax-notes\n";
+        assert_eq!(warned.messages(), line);
+    }
+}
+
 /// A host switches it on for all its archives, in the configuration.
 #[test]
 fn hosts_promise_by_configuration() {

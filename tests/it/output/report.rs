@@ -179,6 +179,7 @@ fn summary(subject: Option<Subject>, failure: Option<&Error>) -> Value {
             wall: Duration::from_nanos(1_234_567_890),
             ..Seconds::default()
         },
+        varies: true,
         is_filtered: false,
         fetch: FetchSums {
             fetches: 2,
