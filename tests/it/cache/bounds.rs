@@ -11,8 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
+
 use super::{Cache, noisy};
-use crate::support::Repo;
+use crate::support::{Repo, process::Running};
 
 /// The files of the directory by their names: each with its identity, its length and the bytes of its blocks.
 fn files(cache: &Cache) -> BTreeMap<OsString, (u64, u64, u64)> {
@@ -171,6 +173,64 @@ fn turns() {
     assert_eq!(producer.finish().code(), 0);
     cache.assert_role(&repo, "HEAD", "hit");
     cache.assert_tidy();
+}
+
+/// A client that waits for the only turn, after all who wait already. It keeps the turn until its archive is read.
+fn waiting(cache: &Cache, repo: &Repo, prefix: &str) -> Running {
+    let args = format!("--cache-jobs=1 --cache-size=0 --prefix={prefix}/ HEAD");
+    let tickets = || {
+        let queue = fs::read_dir(cache.path().join("queue"))
+            .into_iter()
+            .flatten();
+        let names = queue.map(|file| file.expect("readable").file_name());
+        let is_ticket = |name: &OsString| name.to_string_lossy().parse::<u64>().is_ok();
+        names.filter(is_ticket).count()
+    };
+    let known = tickets();
+    let client = cache.start(repo, &args);
+    while tickets() <= known {
+        thread::sleep(Duration::from_millis(5));
+    }
+    client
+}
+
+/// Clients that wait are served in the order of arrival, by a directory that stores no archive. A process that is killed while it
+/// waits is passed over, the first one as well.
+fn assert_order(count: usize) {
+    let (cache, repo) = (Cache::new(), noisy(2 << 20));
+    let mut served = cache.start(&repo, "--cache-jobs=1 --cache-size=0 HEAD");
+    served.stdout().read_exact(&mut [0]).expect("it began");
+    let queue: Vec<_> = (0..count)
+        .map(|number| waiting(&cache, &repo, &number.to_string()))
+        .collect();
+    let mut living = Vec::new();
+    for (number, client) in queue.into_iter().enumerate() {
+        if number % 3 == 0 {
+            client.signal(Signal::KILL);
+            let _ = client.finish();
+        } else {
+            living.push(client);
+        }
+    }
+    for mut next in living {
+        assert_eq!(served.finish().code(), 0);
+        // Any other that had the turn would keep it, because nobody reads its archive.
+        next.stdout().read_exact(&mut [0]).expect("its turn");
+        served = next;
+    }
+    assert_eq!(served.finish().code(), 0);
+    assert!(cache.archives().is_empty(), "no archive is stored");
+}
+
+#[test]
+fn turns_come_in_the_order_of_arrival() {
+    assert_order(5);
+}
+
+#[test]
+#[ignore = "slow"]
+fn turns_of_a_crowd_come_in_the_order_of_arrival() {
+    assert_order(50);
 }
 
 /// A client that reads nothing keeps no turn when its archive is complete.

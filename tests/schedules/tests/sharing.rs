@@ -196,7 +196,7 @@ impl Scene {
         let listed = std::fs::read_dir(&self.settings.directory).expect("ours");
         let names = listed.map(|it| it.expect("ours").file_name().into_string().expect("ASCII"));
         let mut names: Vec<_> = names
-            .filter(|name| !["seen", "lock", "job.0"].contains(&&name[..]))
+            .filter(|name| !["seen", "lock", "queue"].contains(&&name[..]))
             .map(|name| name.replace(&name[..63], ""))
             .collect();
         names.sort_unstable();

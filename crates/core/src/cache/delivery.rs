@@ -58,7 +58,8 @@ pub fn complete<E>(
 pub(super) fn open(settings: &Settings) -> Result<CacheDirectory, CacheError> {
     match &settings.fault {
         Some(reason) => Err(CacheError(reason.clone())),
-        None if settings.size < SMALLEST => {
+        // A directory without room has turns alone.
+        None if (1..SMALLEST).contains(&settings.size) => {
             Err(CacheError("the directory may hold less than 1 MiB".into()))
         }
         None => CacheDirectory::open(&settings.directory),
@@ -121,6 +122,11 @@ impl<'a> Delivery<'a> {
         produce: impl Produce<E>,
     ) -> Result<Vec<u8>, Failure<E>> {
         match (open(self.settings), key) {
+            (Ok(directory), Ok(_)) if self.settings.size == 0 => self.alone(
+                Some(&directory),
+                "the directory stores no archive".into(),
+                produce,
+            ),
             (Ok(directory), Ok(key)) => self.share(&directory, &key, produce),
             (Ok(directory), Err(reason)) => self.alone(Some(&directory), reason, produce),
             (Err(CacheError(reason)), _) => {
@@ -252,7 +258,7 @@ impl<'a> Delivery<'a> {
             Err(CacheError(reason)) => return self.alone(Some(directory), reason, produce),
         };
         self.account.role = Role::Producer;
-        let job = match self.job(directory) {
+        let job = match self.job() {
             Ok(job) => job,
             Err(Busy) => {
                 claim.leave();
@@ -292,10 +298,9 @@ impl<'a> Delivery<'a> {
         if !self.client.exists() {
             return Err(Failure::Bypass(reason));
         }
-        let _job = match directory.map(|directory| self.job(directory)) {
-            Some(Err(Busy)) => return Err(Failure::Busy),
-            Some(Ok(job)) => job,
-            None => None,
+        let job = directory.map(|_| self.job()).transpose();
+        let Ok(_job) = job else {
+            return Err(Failure::Busy);
         };
         let mut rest = self.client.rest();
         let outcome = produce(&mut rest);
@@ -308,7 +313,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// The turn to produce. `None` without a limit, and where the directory has no locks.
-    fn job(&self, directory: &CacheDirectory) -> Result<Option<Job>, Busy> {
+    fn job(&self) -> Result<Option<Job>, Busy> {
         let Some(jobs) = self.settings.jobs else {
             return Ok(None);
         };
@@ -321,6 +326,6 @@ impl<'a> Delivery<'a> {
             .settings
             .wait
             .and_then(|limit| since.checked_add(limit));
-        Job::wait(directory, jobs, end)
+        Job::wait(&self.settings.directory, jobs, end)
     }
 }

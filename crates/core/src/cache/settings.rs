@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-/// A directory that may hold less is not used, in bytes.
+/// A directory that may hold less is not used, in bytes, unless it holds nothing at all and only counts archives.
 pub(super) const SMALLEST: u64 = 1 << 20;
 
 /// Where archives are shared, and within which bounds.
@@ -10,7 +10,7 @@ pub(super) const SMALLEST: u64 = 1 << 20;
 pub struct Settings {
     /// The directory. It is made if it is missing.
     pub directory: PathBuf,
-    /// The most bytes that the directory may hold, archives in the making included.
+    /// The most bytes that the directory may hold, archives in the making included; 0 if it stores no archive.
     pub size: u64,
     /// An archive that is not asked for during this time is removed.
     pub age: Duration,
