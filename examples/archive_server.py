@@ -13,7 +13,7 @@ if len(sys.argv) < 3:
 REPOSITORY, CACHE = sys.argv[1:3]
 SHARED = [f"--cache={CACHE}", "--cache-finish", "--cache-jobs=4", "--cache-wait=5"]
 PIECE = 1 << 16
-BUSY = 6  # The exit status if too many archives are being created.
+FAILURES = {6: 503, 13: 413}  # Too many archives are being created; the archive is over a limit.
 
 
 def sluice(command, *options):
@@ -48,8 +48,8 @@ class Archives(BaseHTTPRequestHandler):
             # The first range of a compressed archive completes the archive in the cache.
             whole = sluice("archive", "--byte-range=0-0", *options)
             whole.communicate()
-            if whole.returncode == BUSY:
-                return self.answer(503, headers={"Retry-After": 5})
+            if whole.returncode in FAILURES:
+                return self.refuse(whole.returncode)
             length = (describe(*options) or head)["content_length"]
         # Without a tag, another request may get other bytes. Without a length, the archive does not fit into the cache.
         headers["Accept-Ranges"] = "bytes" if tag and not (wanted and length is None) else "none"
@@ -65,8 +65,7 @@ class Archives(BaseHTTPRequestHandler):
         with sluice("archive", *options) as archive:
             piece = archive.stdout.read(PIECE)
             if not piece:
-                busy = archive.wait() == BUSY
-                return self.answer(503 if busy else 500, headers={"Retry-After": 5 if busy else None})
+                return self.refuse(archive.wait())
             chunked = self.answer(status, length, headers)
             while piece:
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
@@ -86,6 +85,10 @@ class Archives(BaseHTTPRequestHandler):
         wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""), re.ASCII)
         valid = wanted and any(wanted.groups()) and int(wanted[1] or 0) <= int(wanted[2] or wanted[1])
         return wanted if valid and self.command == "GET" and self.headers.get("If-Range", tag) == tag else None
+
+    def refuse(self, exit_status):
+        status = FAILURES.get(exit_status, 500)
+        self.answer(status, headers={"Retry-After": 5 if status == 503 else None})
 
     def answer(self, status, length=0, headers={}):
         """Sends the head of an answer. Returns whether the body is sent in chunks, which HTTP/1.0 does not have."""

@@ -57,6 +57,8 @@ pub enum ExitKind {
     Damaged,
     /// The archive depends on more than the commit, and the caller asked for this status; exit status 12.
     Varies,
+    /// The archive is over a limit of the configuration; exit status 13.
+    OverLimit,
     /// A directory differs from the archives that were applied to it; exit status 1.
     DirectoryDiffers,
     /// An archive differs from a commit; exit status 1, nothing is printed.
@@ -136,10 +138,7 @@ impl Error {
 
     /// The caller has the archive already; status 7.
     pub fn not_modified() -> Self {
-        Self::new(
-            ExitKind::NotModified,
-            "the archive is the one that is known",
-        )
+        Self::new(ExitKind::NotModified, "the archive is known")
     }
 
     /// No byte of an archive of `len` bytes is in the range that is asked for; status 8.
@@ -171,6 +170,11 @@ impl Error {
     /// The archive would not be the same if the commit were archived again; status 12.
     pub fn varies(message: impl Into<BString>) -> Self {
         Self::new(ExitKind::Varies, message)
+    }
+
+    /// The archive is over a limit of the configuration; status 13.
+    pub fn over_limit(message: impl Into<BString>) -> Self {
+        Self::new(ExitKind::OverLimit, message)
     }
 
     /// `number` paths of a directory are not as in `commit`; status 1.
@@ -320,6 +324,7 @@ impl Error {
             ExitKind::Unreachable => 10,
             ExitKind::Damaged => 11,
             ExitKind::Varies => 12,
+            ExitKind::OverLimit => 13,
             ExitKind::DirectoryDiffers | ExitKind::ArchiveDiffers | ExitKind::NotUsed => 1,
         }
     }

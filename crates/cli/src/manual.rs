@@ -159,16 +159,13 @@ const FILES: [(&[CommandName], &str, &str); 5] = [
 ];
 
 /// Keys of the configuration, and their effect.
-const CONFIGURATION: [(&str, &str); 13] = [
+const CONFIGURATION: [(&str, &str); 14] = [
     ("sluice.cache", "The directory of --cache."),
     ("sluice.cacheSize", "The value of --cache-size."),
     ("sluice.cacheAge", "The value of --cache-age."),
     ("sluice.cacheAlways", "Whether --cache-always applies."),
     ("sluice.cacheFinish", "Whether --cache-finish applies."),
-    (
-        "sluice.cacheJobs",
-        "The value of --cache-jobs; 0 means no limit.",
-    ),
+    ("sluice.cacheJobs", "The value of --cache-jobs."),
     ("sluice.cacheWait", "The value of --cache-wait."),
     ("sluice.gzipCompat", "The value of --gzip-compat."),
     ("sluice.stable", "Whether --stable applies."),
@@ -177,6 +174,7 @@ const CONFIGURATION: [(&str, &str); 13] = [
         "The value of --submodules in downloads of a host.",
     ),
     ("sluice.lfs", "The value of --lfs in downloads of a host."),
+    ("sluice.max*", "Limits of every archive."),
     (
         "sluice.log",
         "A file that gets one line of JSON about each archive.",

@@ -10,7 +10,7 @@ const EVERY: &[CommandName] = &[];
 const WITH_BASE: &[CommandName] = &[Archive, Ls, Info, Missing];
 
 /// The exit statuses, the commands that end with them, and their meanings there.
-const STATUSES: [(u8, &[CommandName], &str); 20] = [
+const STATUSES: [(u8, &[CommandName], &str); 21] = [
     (0, EVERY, "the command succeeded"),
     (1, &[Verify], "a file differs"),
     (1, &[Apply], "--verify: a file differs"),
@@ -55,6 +55,11 @@ const STATUSES: [(u8, &[CommandName], &str); 20] = [
         12,
         &[Archive, Publish],
         "--fail-if-varies, --stable: the bytes may depend on more",
+    ),
+    (
+        13,
+        &[Archive],
+        "sluice.maxSize and others: it is over a limit",
     ),
     (128, EVERY, "the command cannot continue (fatal: ...)"),
     (129, EVERY, "the command line is wrong (error: ...)"),

@@ -233,6 +233,19 @@ fn turns_of_a_crowd_come_in_the_order_of_arrival() {
     assert_order(50);
 }
 
+/// The time of a request goes on while it waits.
+#[test]
+fn the_longest_time_ends_a_wait() {
+    let (cache, repo) = (Cache::new(), noisy(2 << 20));
+    let mut first = cache.start(&repo, "--cache-jobs=1 --cache-size=0 HEAD");
+    first.stdout().read_exact(&mut [0]).expect("it began");
+    let limited = repo.clone().with(["-c", "sluice.maxTime=1"]);
+    let args = "--cache-jobs=1 --cache-size=0 --cache-wait=1h HEAD";
+    let refused = cache.run(&limited, args);
+    refused.assert_refused(6, &["fatal: ", "hint: "]);
+    assert_eq!(first.finish().code(), 0);
+}
+
 /// A client that reads nothing keeps no turn when its archive is complete.
 #[test]
 fn a_turn_ends_with_the_production() {

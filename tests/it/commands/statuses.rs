@@ -99,6 +99,9 @@ fn every_status() {
     let unread = Running::start_between(Vec::new(), command.arg("HEAD"), writer.into());
     assert_eq!(unread.finish().code(), 141);
     seen.insert(status_of_a_busy_cache());
+    let limited = repo.clone().with(["-c", "sluice.maxEntries=0"]);
+    assert_eq!(limited.sluice(["HEAD"]).code(), 13);
+    seen.insert(13);
     let all = all_exit_statuses().into_iter();
     assert_eq!(seen, all.map(|(status, _)| status).collect());
 }

@@ -94,6 +94,18 @@ pub fn measure(request: Request) -> Result<Measurement> {
     })
 }
 
+/// Refuses a `request` whose archive is over a limit, as far as that is known before its first byte.
+pub(super) fn refuse_large(request: &Request) -> Result<()> {
+    let limits = request.run.limits;
+    if !limits.concern_plan() {
+        return Ok(());
+    }
+    // An archive that cannot be measured says why itself.
+    measure(request.clone()).map_or(Ok(()), |measured| {
+        limits.refuse(measured.bytes.unwrap_or(0), measured.entries.unwrap_or(0))
+    })
+}
+
 /// The length of the archive that `request` asks for, if the length is known without the archive. Bytes.
 pub fn archive_length(request: &Request) -> Option<u64> {
     let is_plain = request.content.format.is_plain_tar();

@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     fetch,
-    measure::{Chunk, Lengths, Measurer, measure},
+    measure::{Chunk, Lengths, Measurer, measure, refuse_large},
     run::{ArchiveOutputs, RunStats, Slice, run_slice},
     share,
 };
@@ -146,6 +146,7 @@ fn make(
             .hinted("add --cache=<dir>, so that the range comes from the cache"));
     }
     let request = fetch::completed(request, &mut outputs.console)?;
+    refuse_large(&request)?;
     let bytes = match range {
         ByteRange::From(first) => first..u64::MAX,
         ByteRange::Between(first, last) => first..last.saturating_add(1),

@@ -11,6 +11,7 @@ use std::{
 use super::{
     donor::Inheritance,
     fetch,
+    measure::refuse_large,
     prepare::{self, Prepared},
     writer::ArchiveWriter,
 };
@@ -66,6 +67,7 @@ pub struct RunStats {
 /// unfiltered: the destination has to be the input of the command.
 pub fn run(request: Request, mut outputs: ArchiveOutputs<'_>, stats: &mut RunStats) -> Result<()> {
     let request = fetch::completed(request, &mut outputs.console)?;
+    refuse_large(&request)?;
     let mut destination = Counted {
         inner: outputs.destination,
         bytes: 0,
@@ -192,6 +194,7 @@ fn stream<F: format::Format>(
     if let Some(manifest) = &mut manifest {
         manifest.tell(request.content.format.row().positions);
     }
+    let most = request.run.limits;
     let Prepared {
         archiver,
         planner,
@@ -209,6 +212,7 @@ fn stream<F: format::Format>(
         meter,
         shareable,
     );
+    writer.limits = most;
     writer.index_files(stats.inheritance.max_index);
     if let Some(position) = slice.position {
         writer.begin_at(position);

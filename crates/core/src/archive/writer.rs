@@ -6,6 +6,7 @@ use super::{archiver::Piece, donor::DonorIndex};
 use crate::{
     filter::OmissionReason,
     output::report::{Counts, Manifest},
+    request::Limits,
 };
 use sluice_base::{
     buffer::Buffer,
@@ -52,6 +53,8 @@ pub struct ArchiveWriter<'a, F: Format> {
     index: DonorIndex,
     meter: Meter,
     shareable: Shareable,
+    /// Once the archive is over one of them, it ends inside an entry.
+    pub(super) limits: Limits,
 }
 
 impl<'a, F: Format> ArchiveWriter<'a, F> {
@@ -79,6 +82,7 @@ impl<'a, F: Format> ArchiveWriter<'a, F> {
             index: DonorIndex::new(0),
             meter,
             shareable,
+            limits: Limits::default(),
         }
     }
 
@@ -168,6 +172,12 @@ impl<'a, F: Format> ArchiveWriter<'a, F> {
 
 impl<F: Format> Sink<Piece<F::Records>> for ArchiveWriter<'_, F> {
     fn write(&mut self, piece: &mut Piece<F::Records>) -> Result<()> {
+        if !self.torn
+            && let Err(error) = self.limits.refuse(self.written, self.counts.entries)
+        {
+            self.truncate();
+            return Err(error);
+        }
         self.say(&piece.log);
         let Part { bytes, records } = &mut piece.part;
         if !bytes.is_empty() {

@@ -13,7 +13,7 @@ use sluice_git::{
 };
 
 /// All keys of git-sluice.
-pub const KEYS: [&str; 17] = [
+pub const KEYS: [&str; 20] = [
     "sluice.allowLfs",
     "sluice.allowSubmodules",
     "sluice.cache",
@@ -28,6 +28,9 @@ pub const KEYS: [&str; 17] = [
     "sluice.lfs",
     "sluice.lfsStore",
     "sluice.log",
+    "sluice.maxEntries",
+    "sluice.maxSize",
+    "sluice.maxTime",
     "sluice.stable",
     "sluice.submoduleMap",
     "sluice.submodules",

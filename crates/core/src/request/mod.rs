@@ -16,6 +16,7 @@ mod gzip;
 mod host_defaults;
 mod inputs;
 mod key;
+mod limits;
 mod named;
 mod outside;
 mod partial;
@@ -36,6 +37,7 @@ pub use filter::fit_paths;
 pub use gzip::{KEY as GZIP_KEY, check as check_gzip};
 pub use host_defaults::fill as fill_host_defaults;
 pub use inputs::Inputs;
+pub use limits::Limits;
 pub use partial::PartialRequest;
 pub use profile::options as profile_options;
 pub use purpose::Purpose;
@@ -121,6 +123,8 @@ pub struct Run {
     pub threads: Option<usize>,
     /// Limit of buffers and caches.
     pub budget: Budget,
+    /// The most that the archive may take, unless it is to be published.
+    pub limits: Limits,
     /// Whether the names of entries go to standard error.
     pub verbose: bool,
     /// The bytes of the archive that are wanted; `None` for all.

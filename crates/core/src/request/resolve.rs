@@ -6,11 +6,12 @@ use bstr::ByteSlice;
 use gix_hash::ObjectId;
 
 use super::{
-    Budget, Content, Request, Run, clock, delta,
+    Budget, Content, Limits, Request, Run, clock, delta,
     extras::planned,
     format::NamedFormat,
     inputs::{Inputs, Preflight},
     key::KeyInputs,
+    purpose::Purpose,
     scope::Scope,
     sharing,
     view_builder::{Fetching, ViewBuilder},
@@ -40,6 +41,10 @@ impl<'a> Inputs<'a> {
         let Inputs { args, .. } = self;
         let repository = &known.repository;
         let budget = Budget::new(args.run.memory);
+        let limits = match self.purpose {
+            Purpose::Archive => Limits::read(repository, self.environment)?,
+            _ => Limits::default(),
+        };
         if self.is_about_all_files(repository) {
             reader.odb.expect_most(budget.index_ahead());
         }
@@ -76,6 +81,7 @@ impl<'a> Inputs<'a> {
             run: Run {
                 threads: args.run.threads.map(usize::from),
                 budget,
+                limits,
                 verbose: args.verbosity.is_verbose(),
                 range: self.range(key.as_ref().ok()),
                 shareable: Shareable::default(),

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::configuration::{Config, absolute};
+use super::{
+    configuration::{Config, absolute},
+    limits::MAX_TIME,
+};
 use crate::cache::Settings;
 use sluice_base::error::{Error, Result};
 use sluice_cli::{Args, Sharing};
@@ -70,6 +73,8 @@ fn configured(
         Some(jobs) => Some((*jobs).into()),
         None => config.number("sluice.cacheJobs")?,
     };
+    let wait = config.duration(*cache_wait, "sluice.cacheWait")?;
+    let max_time = config.duration(None, MAX_TIME)?;
     Ok(Some(Settings {
         directory: environment.cwd.join(directory),
         size: size.unwrap_or(DEFAULT_SIZE),
@@ -82,7 +87,8 @@ fn configured(
         jobs: jobs
             .filter(|&jobs| jobs > 0)
             .map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
-        wait: config.duration(*cache_wait, "sluice.cacheWait")?,
+        // The time of a request goes on while it waits.
+        wait: wait.into_iter().chain(max_time).min(),
         fault: None,
     }))
 }
