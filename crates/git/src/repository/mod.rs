@@ -31,6 +31,7 @@ pub mod served;
 pub mod settings;
 mod shallow;
 pub mod submodules;
+pub mod tags;
 pub mod treeish;
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};

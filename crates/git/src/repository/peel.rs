@@ -4,6 +4,7 @@ use bstr::ByteSlice;
 use gix_hash::{Kind, ObjectId};
 use gix_object::{CommitRefIter, Kind as ObjectKind};
 
+use super::treeish::commit_time;
 use crate::{
     objects::{Failure, reader::Reader},
     odb::pack::Damage,
@@ -59,11 +60,19 @@ fn tagged(tag: &[u8], hash: Kind) -> Option<(ObjectId, ObjectKind)> {
 
 /// The commit at the end of tags from `id`, and its parents.
 pub(super) fn commit(reader: &mut Reader, id: ObjectId) -> Option<(ObjectId, Vec<ObjectId>)> {
+    commit_with_time(reader, id).map(|(id, parents, _)| (id, parents))
+}
+
+/// The commit at the end of tags from `id`, its parents, and its time in seconds since 1970.
+pub(super) fn commit_with_time(
+    reader: &mut Reader,
+    id: ObjectId,
+) -> Option<(ObjectId, Vec<ObjectId>, u64)> {
     let mut content = Buffer::default();
     match peeled(reader, id, &mut content).ok()?? {
         (id, ObjectKind::Commit) => {
             let fields = CommitRefIter::from_bytes(&content, id.kind());
-            Some((id, fields.parent_ids().collect()))
+            Some((id, fields.parent_ids().collect(), commit_time(&content)))
         }
         _ => None,
     }

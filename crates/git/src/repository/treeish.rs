@@ -142,7 +142,7 @@ pub fn required_ref(repository: &Repository, name: &BStr) -> Result<BString> {
 
 /// The time of the committer, found as git finds it (`parse_commit_date` of its commit.c): in the second line after the
 /// parents. The author and the end of the line may be anything. Zero where there is none.
-fn commit_time(commit: &[u8]) -> u64 {
+pub(super) fn commit_time(commit: &[u8]) -> u64 {
     let lines = commit.lines_with_terminator().skip(1);
     let mut lines = lines.skip_while(|line| line.starts_with(b"parent "));
     let author = lines.next().filter(|author| author.starts_with(b"author"));
