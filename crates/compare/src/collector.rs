@@ -8,11 +8,13 @@ use std::{
     thread,
 };
 
+use bstr::ByteSlice;
 use crossbeam_channel::Receiver;
 use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
 
 use super::{
     form::TarForm,
+    package::Clues,
     table::{Ids, Table, clean},
 };
 use sluice_base::{
@@ -41,6 +43,8 @@ pub(super) struct Contents {
     /// The facts of a tar.
     pub(super) tar: TarForm,
     pub(super) comment: Option<ObjectId>,
+    /// What files of the archive say about its commit.
+    pub(super) clues: Clues,
     pub(super) doubts: Vec<Doubt>,
     /// Why the rest was not read.
     pub(super) damage: Option<Error>,
@@ -50,6 +54,8 @@ pub(super) struct Contents {
 pub(super) struct Reading<'a> {
     pub(super) hash: HashKind,
     pub(super) threads: Option<u16>,
+    /// Whether texts with CRLF are also known by their ids with LF.
+    pub(super) as_texts: bool,
     /// The limit of the list of entries, in bytes.
     pub(super) memory: u64,
     pub(super) console: Console<'a>,
@@ -75,6 +81,7 @@ pub(super) fn collect(source: Source, reading: Reading<'_>) -> Result<Contents> 
             raw: raw.clone(),
             tar: TarForm::default(),
             comment: None,
+            clues: Clues::default(),
             doubts: Vec::new(),
             reading,
         };
@@ -84,6 +91,7 @@ pub(super) fn collect(source: Source, reading: Reading<'_>) -> Result<Contents> 
     });
     collector.show(true);
     collector.table.sort();
+    collector.clues.settle(&mut collector.table);
     let damage = match outcome {
         Err(error) if error.exit_status() != DAMAGED => return Err(error),
         outcome => outcome.err(),
@@ -94,6 +102,7 @@ pub(super) fn collect(source: Source, reading: Reading<'_>) -> Result<Contents> 
         raw,
         tar: collector.tar,
         comment: collector.comment,
+        clues: collector.clues,
         doubts: collector.doubts,
         damage,
     })
@@ -109,6 +118,7 @@ struct Collector<'a> {
     raw: Raw,
     tar: TarForm,
     comment: Option<ObjectId>,
+    clues: Clues,
     doubts: Vec<Doubt>,
     reading: Reading<'a>,
 }
@@ -117,6 +127,8 @@ struct Collector<'a> {
 struct Job {
     number: usize,
     hash: HashKind,
+    /// Whether the id of a text with LF instead of CRLF is needed, too.
+    as_text: bool,
     content: Vec<u8>,
 }
 
@@ -127,6 +139,14 @@ impl Job {
         // With a collision attack in it, a content has no id and is equal to nothing.
         if let Ok(id) = hasher.try_finalize() {
             ids.set(self.number, &id);
+        }
+        if self.as_text && self.content.contains_str("\r\n") {
+            let text = self.content.replace("\r\n", "\n");
+            let mut hasher = blob(self.hash, text.len() as u64);
+            hasher.update(&text);
+            if let Ok(id) = hasher.try_finalize() {
+                ids.set_text(self.number, id);
+            }
         }
     }
 }
@@ -139,8 +159,14 @@ pub(super) fn blob(hash: HashKind, size: u64) -> Hasher {
 }
 
 impl Collector<'_> {
-    /// Hashes the content of the file of this `number`, of `size` bytes.
-    fn hash(&mut self, number: usize, size: u64, content: &mut dyn Read) -> Result<()> {
+    /// Hashes the content of the file of this `number` at `path`, of `size` bytes.
+    fn hash(
+        &mut self,
+        number: usize,
+        size: u64,
+        path: &[u8],
+        content: &mut dyn Read,
+    ) -> Result<()> {
         let hash = self.reading.hash;
         if size <= SMALL {
             let mut bytes = Vec::with_capacity(size as usize);
@@ -151,8 +177,10 @@ impl Collector<'_> {
             let job = Job {
                 number,
                 hash,
+                as_text: self.reading.as_texts,
                 content: bytes,
             };
+            self.clues.take(path, &job.content);
             let refused = match &self.workers {
                 Some(workers) => workers.offer(job).err(),
                 None => Some(job),
@@ -206,13 +234,14 @@ impl Visitor for Collector<'_> {
         let number = self.table.push(&path, item)?;
         match item.kind {
             Kind::File => {
-                let hashed = self.hash(number, item.size, content);
+                let hashed = self.hash(number, item.size, &path, content);
                 // A file that is cut is not one that differs.
                 hashed.inspect_err(|_| self.table.pop())?;
             }
             Kind::Symlink => Job {
                 number,
                 hash: self.reading.hash,
+                as_text: false,
                 content: item.link.to_vec(),
             }
             .run(&self.ids),

@@ -1,8 +1,8 @@
-//! Finds the commit to compare with: the one that the archive names, or the tag that differs least.
+//! Finds the commit to compare with: the one that the archive names, or the nearest tag.
 
 use std::{
+    cmp::Reverse,
     collections::{HashMap, HashSet},
-    ffi::OsStr,
     io,
     ops::AddAssign,
 };
@@ -12,65 +12,70 @@ use gix_hash::ObjectId;
 
 use super::{prefix, table::Table};
 use sluice_base::error::{Error, Result};
-use sluice_format::unarchive::Kind;
 use sluice_git::{
     objects::reader::Reader,
-    program,
-    repository::{Repository, treeish},
-    tree::{Mode, TreeRules, TreeStep, Trees},
+    repository::{
+        Repository,
+        tags::{self, TAGS},
+        treeish,
+    },
+    tree::{Mode, TreeRules, TreeStep, Trees, directory_at},
 };
 
-/// The refs that are named of those that lead to a commit.
-const REFS_MAX: usize = 5;
 /// The bytes of a known directory in addition to its path, about.
 const ENTRY: usize = 128;
 /// The limit of the trees between a root and a file, in bytes.
 const TREES: usize = 8 << 20;
-const TAGS: &str = "refs/tags/";
 
-/// The commit that the `comment` of an archive names. Fails if the archive names none, or if `repository` lacks it.
-pub(super) fn named(repository: &Repository, comment: Option<ObjectId>) -> Result<ObjectId> {
-    let Some(commit) = comment else {
-        let unknown = Error::fatal("the archive does not say which commit it has");
-        return Err(unknown.hinted("name a commit, or look for the nearest tag with --search"));
+/// The commit that an archive names as `revision`: an id, the beginning of one, or a tag. Fails if `repository` lacks it.
+pub(super) fn named(repository: &Repository, revision: &str) -> Result<ObjectId> {
+    let lacking = || {
+        Error::not_there(format!("the repository lacks commit {revision}"))
+            .hinted(format!("git fetch origin {revision}"))
     };
-    match Reader::new(repository.odb()).kind(&commit) {
-        Ok(None) => Err(
-            Error::not_there(format!("the repository lacks commit {commit}"))
-                .hinted(format!("git fetch origin {commit}")),
-        ),
-        _ => Ok(commit),
+    let mut reader = Reader::new(repository.odb());
+    match ObjectId::from_hex(revision.as_bytes()) {
+        Ok(commit) => match reader.kind(&commit) {
+            Ok(None) => Err(lacking()),
+            _ => Ok(commit),
+        },
+        Err(_) => {
+            let found = treeish::resolve(repository, &mut reader, revision.into(), &mut io::sink());
+            found.ok().and_then(|it| it.commit).ok_or_else(lacking)
+        }
     }
 }
 
-/// The tags and branches from which `commit` can be reached, and `...` if there are more than a few.
-pub(super) fn refs_with(repository: &Repository, commit: ObjectId) -> Vec<String> {
-    let contains = format!("--contains={commit}");
-    let words = [
-        "for-each-ref",
-        "--format=%(refname:short)",
-        "--sort=-refname",
-        &contains,
-        "refs/tags",
-        "refs/heads",
-    ];
-    let output = program::ask(&repository.location, &words.map(OsStr::new));
-    let Some(output) = output.filter(|output| output.status.success()) else {
-        return Vec::new();
-    };
-    let names = output
-        .stdout
-        .lines()
-        .map(|name| name.to_str_lossy().into_owned());
-    let mut names: Vec<_> = names.take(REFS_MAX + 1).collect();
-    if names.len() > REFS_MAX {
-        names[REFS_MAX] = "...".to_owned();
-    }
-    names
+/// A tag, and how many files an archive shares with it, as far as ids tell.
+pub(super) struct Candidate {
+    /// The name without `refs/tags/`.
+    pub(super) name: BString,
+    pub(super) rank: Rank,
 }
 
-/// The tag of `repository` from whose tree the files in `table` differ least, and in how many files.
-pub(super) fn nearest(repository: &Repository, table: &mut Table) -> Result<(BString, u64)> {
+/// How near a tag is: the number of equal files, of changed ones and of missing ones, and the time. A nearer tag is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    pub(super) equal: u64,
+    pub(super) changed: Reverse<u64>,
+    pub(super) missing: Reverse<u64>,
+    pub(super) time: u64,
+}
+
+impl Rank {
+    /// Whether only the time tells the tags apart.
+    pub(super) fn ties(&self, other: &Self) -> bool {
+        Self { time: 0, ..*self } == Self { time: 0, ..*other }
+    }
+}
+
+/// The tags of `repository` that have the directory `below`, the nearest first. The archive has the prefix `prefix`, if it is known.
+pub(super) fn candidates(
+    repository: &Repository,
+    table: &mut Table,
+    below: &[u8],
+    prefix: Option<&[u8]>,
+) -> Result<Vec<Candidate>> {
     let rules = TreeRules {
         hash: repository.hash(),
         protect: None,
@@ -79,38 +84,45 @@ pub(super) fn nearest(repository: &Repository, table: &mut Table) -> Result<(BSt
         redacted: false,
     };
     let unreadable = |_| Error::fatal("cannot read the tags of the repository");
-    let tags = repository.refs.below(TAGS.into()).map_err(unreadable)?;
+    let tags = tags::refs(repository, TAGS).map_err(unreadable)?;
     let mut reader = Reader::new(repository.odb());
     let (mut trees, mut names) = (Vec::new(), HashSet::new());
     for tag in tags {
-        let name = tag.name.as_bstr();
         // A tag may name something that has no tree.
-        if let Ok(found) = treeish::resolve(repository, &mut reader, name, &mut io::sink()) {
-            names.extend(prefix::root_names(&mut reader, found.tree, rules)?);
-            trees.push((tag.name, found.tree));
+        let found = treeish::resolve(repository, &mut reader, tag.name.as_bstr(), &mut io::sink());
+        let Ok(found) = found else { continue };
+        let tree = directory_at(&mut reader, found.tree, repository.hash(), below);
+        if let Ok(Some(tree)) = tree {
+            names.extend(prefix::root_names(&mut reader, tree, rules)?);
+            trees.push((tag.name, tree, found.commit_time()));
         }
     }
-    let files = table
-        .sorted()
-        .filter(|it| table.get(*it).kind != Kind::Directory);
-    let files = files.count() as u64;
+    let prefix = prefix.map_or_else(|| prefix::find(table, &names), <[u8]>::to_vec);
     let mut search = Search {
-        prefix: prefix::find(table, &names),
+        prefix,
         table,
         rules,
         known: HashMap::new(),
     };
-    let mut nearest = None;
-    for (name, tree) in trees {
+    let mut candidates = Vec::new();
+    for (name, tree, time) in trees {
         let sum = search.walk(&mut reader, tree)?;
-        let distance = sum.leaves + files - sum.found - sum.equal;
-        if nearest.as_ref().is_none_or(|(_, least)| distance <= *least) {
-            nearest = Some((name, distance));
-        }
+        let rank = Rank {
+            equal: sum.equal,
+            changed: Reverse(sum.found - sum.equal),
+            missing: Reverse(sum.leaves - sum.found),
+            time: time.unwrap_or(0),
+        };
+        let name = name[TAGS.len()..].into();
+        candidates.push(Candidate { name, rank });
     }
-    let (name, distance) =
-        nearest.ok_or_else(|| Error::fatal("the repository has no tag to compare with"))?;
-    Ok((name[TAGS.len()..].into(), distance))
+    if candidates.is_empty() {
+        return Err(Error::fatal("the repository has no tag to compare with"));
+    }
+    // Of tags with the same time, the later name counts as the newer one.
+    candidates.reverse();
+    candidates.sort_by_key(|it| Reverse(it.rank));
+    Ok(candidates)
 }
 
 /// Compares trees with an archive. A directory that several trees share is read once.
@@ -157,7 +169,7 @@ impl Search<'_> {
                     sum.leaves = 1;
                     if let Some(number) = number {
                         sum.found = 1;
-                        sum.equal = u64::from(self.table.id(number) == id);
+                        sum.equal = u64::from(self.table.has_id(number, id));
                     }
                 }
                 TreeStep::Leaf { .. } => {}

@@ -12,26 +12,28 @@ mod diff;
 mod form;
 mod listing;
 mod naming;
+mod package;
 mod prefix;
 mod report;
 mod table;
 
 use std::{
     collections::HashMap,
-    ffi::OsString,
-    io::{BufWriter, Write},
+    ffi::{OsStr, OsString},
+    io::{self, BufWriter, Write},
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
 use classes::{FirstWalk, is_undecided};
 use collector::{Contents, DAMAGED, Reading, collect};
+use commit::Rank;
 use conversion::Decider;
 use diff::{Differ, Texts};
 use listing::Listing;
 use naming::{Naming, SameFiles, quoted};
-use report::{Accepted, Line, LineClass, Report};
+use report::{Accepted, Counts, Line, LineClass, Report};
 use sluice_base::{
-    error::{Error, Result, counted, format_bytes, printable_path},
+    error::{Error, Result, counted},
     progress::{Console, Meter, Total},
 };
 use sluice_cli::{Args, CliError, Compare, Filters, RawArgs};
@@ -45,7 +47,11 @@ use sluice_core::{
 use sluice_format::unarchive::{self, Form, Kind, Raw, Source, Visitor};
 use sluice_git::{
     environment::Environment,
-    repository::{Repository, promisor::FetchAccount},
+    repository::{
+        Repository,
+        promisor::FetchAccount,
+        tags::{self, CommitNames, TAGS},
+    },
     tree::Mode,
 };
 use table::Class;
@@ -65,9 +71,9 @@ pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError>
         formats: opened.formats,
         environment: &opened.environment,
         context: &mut context,
-        is_found: options.content.treeish.is_none(),
-        refs: Vec::new(),
-        distance: None,
+        found_by: None,
+        refs: CommitNames::Unnamed,
+        nearest: None,
     };
     let mut out = BufWriter::new(&mut destination);
     let outcome = comparison.run(&mut out);
@@ -75,6 +81,24 @@ pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError>
     drop(out);
     destination.complete()?;
     Ok(outcome?)
+}
+
+/// The name of the comment of a tar or a zip.
+const COMMENT: &str = "the comment of the archive";
+/// The most tags that are compared as a whole.
+const FINALISTS: usize = 8;
+
+/// A report without lines so far.
+fn report<'o>(options: &Compare, out: &'o mut dyn Write) -> Report<'o> {
+    Report {
+        out,
+        json: options.json,
+        verbose: options.verbosity.is_verbose(),
+        added: Accepted::new(&options.ignore_added),
+        missing: Accepted::new(&options.ignore_missing),
+        counts: Default::default(),
+        accepted: 0,
+    }
 }
 
 /// A comparison whose options are understood.
@@ -85,12 +109,12 @@ struct Comparison<'a, 'c> {
     formats: Formats,
     environment: &'a Environment,
     context: &'a mut Context<'c>,
-    /// Whether the archive names the commit, and not the words.
-    is_found: bool,
-    /// The refs that lead to the commit that was found.
-    refs: Vec<String>,
-    /// In how many files the nearest tag differs.
-    distance: Option<u64>,
+    /// What names the commit, unless the words do.
+    found_by: Option<String>,
+    /// The names of the commit that was found.
+    refs: CommitNames,
+    /// In how many files the nearest tag differs, and how many older tags are as near.
+    nearest: Option<(u64, usize)>,
 }
 
 impl Comparison<'_, '_> {
@@ -100,23 +124,8 @@ impl Comparison<'_, '_> {
         request::fit_paths("ignore-missing", &self.options.ignore_missing)?;
         let mut contents = self.read()?;
         self.find_commit(&mut contents)?;
-        let prefix = self.find_prefix(&contents)?;
-        self.args.content.prefix = Some(OsString::from_vec(prefix.clone()));
-        let sent = self.request("tar", &self.args.clone())?.content;
-        let found = classes::walk(sent.clone(), &mut contents.table)?;
-        if found.has_undecided {
-            let below = sent.blob_policy.naming.below.clone();
-            self.decide(&mut contents, (&prefix, &below))?;
-        }
-        let mut report = Report {
-            out,
-            json: self.options.json,
-            verbose: self.options.verbosity.is_verbose(),
-            added: Accepted::new(&self.options.ignore_added),
-            missing: Accepted::new(&self.options.ignore_missing),
-            counts: Default::default(),
-            accepted: 0,
-        };
+        let (sent, found, prefix) = self.classify(&mut contents)?;
+        let mut report = report(self.options, out);
         let subject = sent.subject();
         self.write_commit(subject.commit.as_deref(), &mut report)?;
         self.list(&mut contents, &sent, &prefix, &mut report)?;
@@ -127,6 +136,19 @@ impl Comparison<'_, '_> {
         self.end(&mut contents, &found, subject, &mut report)
     }
 
+    /// Puts the entries of the archive into classes. Returns what `git archive` would send, and the prefix.
+    fn classify(&mut self, contents: &mut Contents) -> Result<(Content, FirstWalk, Vec<u8>)> {
+        let prefix = self.find_prefix(contents)?;
+        self.args.content.prefix = Some(OsString::from_vec(prefix.clone()));
+        let sent = self.request("tar", &self.args.clone())?.content;
+        let found = classes::walk(sent.clone(), &mut contents.table)?;
+        if found.has_undecided {
+            let below = sent.blob_policy.naming.below.clone();
+            self.decide(contents, (&prefix, &below))?;
+        }
+        Ok((sent, found, prefix))
+    }
+
     /// Reads the archive.
     fn read(&mut self) -> Result<Contents> {
         let (source, len) = self.source()?;
@@ -134,6 +156,7 @@ impl Comparison<'_, '_> {
         let reading = Reading {
             hash: self.repository.hash(),
             threads: self.args.run.threads,
+            as_texts: self.options.search,
             memory: self.args.run.memory,
             console: Console::new(&mut *self.context.messages, screen),
             meter: Meter::new("Comparing", len.map_or(Total::Unknown, Total::Bytes)),
@@ -172,19 +195,98 @@ impl Comparison<'_, '_> {
         Ok((Source::File(open), metadata.map(|it| it.len())))
     }
 
-    /// Finds the commit, unless the words name one.
+    /// Finds the commit and the directory, unless the words name a commit.
     fn find_commit(&mut self, contents: &mut Contents) -> Result<()> {
-        let content = &mut self.args.content;
-        if self.options.search {
-            let (tag, distance) = commit::nearest(&self.repository, &mut contents.table)?;
-            content.treeish = Some(OsString::from_vec(tag.into()));
-            self.distance = Some(distance);
-        } else if content.treeish.is_none() {
-            let commit = commit::named(&self.repository, contents.comment)?;
-            content.treeish = Some(commit.to_string().into());
-            self.refs = commit::refs_with(&self.repository, commit);
+        if self.args.content.treeish.is_some() {
+            return Ok(());
         }
+        let tags = tags::refs(&self.repository, TAGS).unwrap_or_default();
+        let tags = tags.iter().map(|tag| tag.name[TAGS.len()..].into());
+        let belief = contents.clues.belief(&contents.table, &tags.collect());
+        let content = &mut self.args.content;
+        if let Some(belief) = &belief {
+            let directory = OsString::from(&belief.directory);
+            let is_whole = directory.is_empty() || !content.paths.is_empty();
+            if !is_whole && content.relative.is_none() {
+                self.repository = self.repository.clone().seen_from(&directory)?;
+                content.relative = Some(directory);
+            }
+            if content.prefix.is_none() {
+                content.prefix = Some(OsString::from_vec(belief.prefix.clone()));
+            }
+        }
+        if self.options.search {
+            return self.search(contents);
+        }
+        let comment = contents
+            .comment
+            .map(|id| (id.to_string(), COMMENT.to_owned()));
+        let named = comment.or_else(|| belief.map(|it| (it.revision, it.source)));
+        let (revision, source) = named.ok_or_else(|| {
+            Error::fatal("the archive does not say which commit it has")
+                .hinted("name a commit, or look for the nearest tag with --search")
+        })?;
+        let commit = commit::named(&self.repository, &revision)?;
+        content.treeish = Some(commit.to_string().into());
+        self.found_by = Some(source);
+        self.refs = tags::names(&self.repository, commit);
         Ok(())
+    }
+
+    /// Finds the nearest tag: ids choose a few, and a whole comparison with each of these decides.
+    fn search(&mut self, contents: &mut Contents) -> Result<()> {
+        let given = self.args.content.prefix.clone();
+        let below = self.repository.prefix.clone();
+        let table = &mut contents.table;
+        let prefix = given.as_deref().map(OsStr::as_bytes);
+        let candidates = commit::candidates(&self.repository, table, &below, prefix)?;
+        let (mut best, mut failure) = (None::<(Rank, Rank, OsString, u64)>, None);
+        let mut tied = 0;
+        for (at, candidate) in candidates.iter().enumerate() {
+            let by_ids = candidate.rank;
+            if at >= FINALISTS || matches!(best, Some((.., 0))) {
+                // Only the ids say that this tag is as near as the best one.
+                tied += usize::from(best.as_ref().is_some_and(|(_, it, ..)| it.ties(&by_ids)));
+                continue;
+            }
+            let tag = OsString::from_vec(candidate.name.to_vec());
+            self.args.content.treeish = Some(tag.clone());
+            self.args.content.prefix.clone_from(&given);
+            let counts = match self.count(contents) {
+                Ok(counts) => counts,
+                Err(error) => {
+                    failure = failure.or(Some(error));
+                    continue;
+                }
+            };
+            let rank = counts.rank(by_ids.time);
+            tied += usize::from(best.as_ref().is_some_and(|(it, ..)| it.ties(&rank)));
+            if best.as_ref().is_none_or(|(it, ..)| *it < rank) {
+                if best.as_ref().is_some_and(|(it, ..)| !it.ties(&rank)) {
+                    tied = 0;
+                }
+                best = Some((rank, by_ids, tag, counts.differences()));
+            }
+        }
+        let Some((_, _, tag, differences)) = best else {
+            return Err(failure.unwrap_or_else(|| Error::fatal("no tag can be compared")));
+        };
+        contents.table.reset();
+        self.args.content.prefix = given;
+        self.refs = CommitNames::At(vec![tag.to_string_lossy().into_owned()]);
+        self.args.content.treeish = Some(tag);
+        self.nearest = Some((differences, tied));
+        Ok(())
+    }
+
+    /// What a comparison counts, without a line.
+    fn count(&mut self, contents: &mut Contents) -> Result<Counts> {
+        contents.table.reset();
+        let (sent, _, prefix) = self.classify(contents)?;
+        let mut nowhere = io::sink();
+        let mut report = report(self.options, &mut nowhere);
+        self.list(contents, &sent, &prefix, &mut report)?;
+        Ok(Counts(report.counts))
     }
 
     /// The prefix that the words give, or the directory that the entries share.
@@ -239,29 +341,15 @@ impl Comparison<'_, '_> {
 
     /// Writes which commit was found.
     fn write_commit(&self, commit: Option<&str>, report: &mut Report<'_>) -> Result<()> {
-        let text = match (self.distance, commit) {
+        let text = match (self.nearest, &self.found_by, commit) {
             _ if self.options.json => return Ok(()),
-            (Some(distance), _) => {
+            (Some((differences, tied)), ..) => {
                 let tag = self.args.content.treeish.as_deref().unwrap_or_default();
-                let differ = match distance {
-                    1 => "1 file differs".to_owned(),
-                    _ => format!("{distance} files differ"),
-                };
-                format_bytes(
-                    "nearest   {} ({})\n",
-                    &[&printable_path(tag.as_bytes()), differ.as_bytes()],
-                )
+                naming::nearest_line(tag.as_bytes(), differences, tied)
             }
-            (None, Some(commit)) if self.is_found => {
-                let refs = if self.refs.is_empty() {
-                    "in no tag or branch".to_owned()
-                } else {
-                    format!("in {}", self.refs.join(", "))
-                };
-                format_bytes(
-                    "commit    {} ({})\n",
-                    &[commit.as_bytes(), &printable_path(refs.as_bytes())],
-                )
+            (None, Some(source), Some(commit)) => {
+                let directory = self.args.content.relative.as_deref();
+                naming::commit_line(commit, &self.refs, source, directory.map(OsStr::as_bytes))
             }
             _ => return Ok(()),
         };
@@ -351,7 +439,12 @@ impl Comparison<'_, '_> {
     ) -> Result<()> {
         let mut result = ArchiveResult::new(subject.tree);
         result.commit = subject.commit;
-        result.refs = std::mem::take(&mut self.refs);
+        result.refs = match &self.refs {
+            CommitNames::At(names) => names.clone(),
+            CommitNames::In(name) => vec![name.clone()],
+            CommitNames::Unnamed => Vec::new(),
+        };
+        result.found_by = self.found_by.take();
         let prefix = self.args.content.prefix.as_deref().unwrap_or_default();
         result.prefix = prefix.to_string_lossy().into_owned();
         let table = &contents.table;

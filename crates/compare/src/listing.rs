@@ -174,7 +174,10 @@ impl Listing<'_, '_> {
             let place = is_outside.then_some("outside of the prefix");
             let kind = (record.kind != Kind::File).then(|| kind_words(record.kind));
             let doubles = doubles.iter().flat_map(|doubles| doubles.kinds(name));
-            let words = [kind, place]
+            let made = self.table.made_path(number);
+            let path = made.map_or(path, |it| it.strip_prefix(self.prefix).unwrap_or(it));
+            let maker = made.map(|_| "written by cargo");
+            let words = [kind, place, maker]
                 .into_iter()
                 .flatten()
                 .chain(doubles.map(Unportable::words))

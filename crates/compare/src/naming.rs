@@ -5,13 +5,13 @@
 
 use std::io::{self, Write};
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
 use sluice_deflate::{Dialect, Level};
 
 use super::{classes::FirstWalk, collector::Contents};
 use sluice_base::{
-    error::Result,
+    error::{Result, format_bytes, printable_path},
     progress::{Console, Meter, Total},
 };
 use sluice_core::{
@@ -19,7 +19,7 @@ use sluice_core::{
     request::{Request, format::Format},
 };
 use sluice_format::unarchive::{Compression, Form, HEAD_LEN, Raw};
-use sluice_git::repository::settings::Umask;
+use sluice_git::repository::{settings::Umask, tags::CommitNames};
 
 /// The flag of a gzip header that says that a name follows.
 const HAS_NAME: u8 = 8;
@@ -285,6 +285,47 @@ impl Write for Expected {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The first line about a commit that was found, with its names and the reason to believe in it.
+pub(super) fn commit_line(
+    commit: &str,
+    names: &CommitNames,
+    source: &str,
+    directory: Option<&[u8]>,
+) -> BString {
+    let names = match names {
+        CommitNames::At(names) => names.join(", "),
+        CommitNames::In(name) => format!("in {name}"),
+        CommitNames::Unnamed => "in no tag".to_owned(),
+    };
+    let directory = match directory {
+        Some(directory) => [b", directory ", &printable_path(directory)[..]].concat(),
+        None => Vec::new(),
+    };
+    let names = printable_path(names.as_bytes());
+    let source = printable_path(source.as_bytes());
+    format_bytes(
+        "commit    {} ({}), from {}{}\n",
+        &[commit.as_bytes(), &names, &source, &directory],
+    )
+}
+
+/// The first line about the nearest tag.
+pub(super) fn nearest_line(tag: &[u8], differences: u64, tied: usize) -> BString {
+    let mut words = match differences {
+        1 => "1 file differs".to_owned(),
+        _ => format!("{differences} files differ"),
+    };
+    match tied {
+        0 => {}
+        1 => words.push_str("; an older tag is as near"),
+        _ => words += &format!("; {tied} older tags are as near"),
+    }
+    format_bytes(
+        "nearest   {} ({})\n",
+        &[&printable_path(tag), words.as_bytes()],
+    )
 }
 
 /// `word` as a shell reads it.

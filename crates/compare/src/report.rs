@@ -1,9 +1,10 @@
 //! The lines of a comparison, for people and for programs, and the counts of its differences. Must not decide about an entry.
 
-use std::{ffi::OsString, io::Write, os::unix::ffi::OsStrExt};
+use std::{cmp::Reverse, ffi::OsString, io::Write, os::unix::ffi::OsStrExt};
 
 use bstr::ByteSlice;
 
+use super::commit::Rank;
 use sluice_base::{
     buffer::Buffer,
     error::{Error, Result, counted, format_bytes, printable_path},
@@ -73,6 +74,32 @@ impl LineClass {
     /// Whether the count is shown even if it is 0.
     fn is_always_shown(self) -> bool {
         matches!(self, Self::Added | Self::Changed | Self::Missing)
+    }
+}
+
+/// The number of lines of each class.
+pub(super) struct Counts(pub(super) [u64; LineClass::ALL.len()]);
+
+impl Counts {
+    fn of(&self, class: LineClass) -> u64 {
+        self.0[class as usize]
+    }
+
+    /// The number of differences.
+    pub(super) fn differences(&self) -> u64 {
+        let differences = LineClass::ALL.into_iter().filter(|it| it.is_difference());
+        differences.map(|it| self.of(it)).sum()
+    }
+
+    /// How near a tag of this `time` is.
+    pub(super) fn rank(&self, time: u64) -> Rank {
+        let changed = [LineClass::Changed, LineClass::Mode, LineClass::Type];
+        Rank {
+            equal: self.of(LineClass::Same) + self.of(LineClass::AsStored),
+            changed: Reverse(changed.map(|it| self.of(it)).iter().sum()),
+            missing: Reverse(self.of(LineClass::Missing)),
+            time,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The entries of an archive, sorted by path: a few dozen bytes for each entry in addition to its path. Contents are ids.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use gix_hash::{Kind as HashKind, ObjectId, oid};
 
@@ -57,6 +57,8 @@ pub(super) struct Table {
     order: Vec<u32>,
     /// Where the last path was found in the order.
     at: usize,
+    /// An entry that a program wrote, and the one that stands in for it.
+    made: Option<(usize, usize)>,
     /// The bytes that are left of the limit.
     room: usize,
 }
@@ -65,9 +67,16 @@ pub(super) struct Table {
 pub(super) struct Ids {
     hash: HashKind,
     bytes: Lock<Vec<u8>>,
+    /// The ids of texts with CRLF as git stores them, with LF.
+    texts: Lock<HashMap<usize, ObjectId>>,
 }
 
 impl Ids {
+    /// Sets the id of the entry of this `number` if it is stored with LF.
+    pub(super) fn set_text(&self, number: usize, id: ObjectId) {
+        let _ = self.texts.lock().insert(number, id);
+    }
+
     /// Sets the id of the entry of this `number`.
     pub(super) fn set(&self, number: usize, id: &oid) {
         let len = self.hash.len_in_bytes();
@@ -90,9 +99,11 @@ impl Table {
             ids: Arc::new(Ids {
                 hash,
                 bytes: Lock::new(Vec::new()),
+                texts: Lock::new(HashMap::new()),
             }),
             order: Vec::new(),
             at: 0,
+            made: None,
             room: usize::try_from(limit).unwrap_or(usize::MAX),
         }
     }
@@ -228,6 +239,50 @@ impl Table {
 
     pub(super) fn id(&self, number: usize) -> ObjectId {
         self.ids.get(number)
+    }
+
+    /// Whether the entry of this `number` has the content of the blob `id`, as stored or with CRLF.
+    pub(super) fn has_id(&self, number: usize, id: ObjectId) -> bool {
+        self.id(number) == id || self.ids.texts.lock().get(&number) == Some(&id)
+    }
+
+    /// Forgets what became of the entries.
+    pub(super) fn reset(&mut self) {
+        for record in self.records.iter_mut() {
+            if record.class != Class::Twice {
+                record.class = Class::Unseen;
+            }
+        }
+    }
+
+    /// Lets the entry at `original` stand for the one at `made`, which a program wrote from it.
+    pub(super) fn stand_in(&mut self, made: &[u8], original: &[u8]) {
+        let (Some(made), Some(original)) = (self.find(made), self.find(original)) else {
+            return;
+        };
+        let [one, other] = [made, original].map(|number| {
+            let record = &self.records[number];
+            (record.start, record.path_len)
+        });
+        (self.records[made].start, self.records[made].path_len) = other;
+        (
+            self.records[original].start,
+            self.records[original].path_len,
+        ) = one;
+        for number in &mut self.order {
+            *number = match *number as usize {
+                it if it == made => original as u32,
+                it if it == original => made as u32,
+                _ => *number,
+            };
+        }
+        self.made = Some((made, original));
+    }
+
+    /// The path in the archive of an entry for which another stands in.
+    pub(super) fn made_path(&self, number: usize) -> Option<&[u8]> {
+        let (_, original) = self.made.filter(|(made, _)| *made == number)?;
+        Some(self.path(original))
     }
 
     pub(super) fn get(&self, number: usize) -> &Record {

@@ -5,6 +5,7 @@ mod classes;
 mod hostile;
 mod mutations;
 mod options;
+mod origin;
 
 use std::fs;
 
@@ -100,7 +101,7 @@ fn archives_come_by_pipes() {
     }
 }
 
-/// The commit that the archive names is found, with the refs that lead to it.
+/// The commit that the archive names is found, with its names.
 #[test]
 fn the_commit_is_found() {
     let repo = project();
@@ -109,7 +110,7 @@ fn the_commit_is_found() {
         let archive = repo.archive_of(&format!("--format={format} v1"));
         let output = repo.compare_bytes(&archive, "");
         let first = format!(
-            "commit    {commit} (in v1, main)\nidentical: git archive --format={format} {commit}"
+            "commit    {commit} (v1), from the comment of the archive\nidentical: git archive --format={format} {commit}"
         );
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(said.starts_with(&first), "{output}");

@@ -92,7 +92,7 @@ fn json_lines() {
         .shell("git archive --format=tar -o .git/a.tar v1")
         .success();
     let expected = [
-        json!({"compare": 1, "result": "identical", "commit": commit, "tree": tree, "refs": ["v1", "main"],
+        json!({"compare": 1, "result": "identical", "commit": commit, "tree": tree, "found_by": "the comment of the archive", "refs": ["v1"],
                            "prefix": "", "files": 9, "counts": counts(0, 0, 0, 9),
                            "command": format!("git archive --format=tar {commit}")}),
     ];

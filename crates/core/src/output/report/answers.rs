@@ -54,7 +54,10 @@ pub struct ArchiveResult {
     pub commit: Option<String>,
     /// The tree in hexadecimal.
     pub tree: String,
-    /// The refs that lead to the commit, if the commit was found.
+    /// What names the commit, if neither the user nor a search does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<String>,
+    /// The names of the commit, if the commit was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refs: Vec<String>,
     /// The directory that all paths begin with.
@@ -82,6 +85,7 @@ impl ArchiveResult {
             result: "same",
             commit: None,
             tree,
+            found_by: None,
             refs: Vec::new(),
             prefix: String::new(),
             files: 0,
