@@ -3,7 +3,8 @@
 use std::fs;
 
 use super::{assert_says, project};
-use crate::support::Repo;
+use crate::support::process::run;
+use crate::support::{Repo, installed};
 
 /// The first line that `compare` prints about the tar of `files`, in this `repo`.
 fn first_line(repo: &Repo, files: &[(&str, &str)], words: &str) -> String {
@@ -239,4 +240,54 @@ fn a_clone_without_blobs_searches_as_well() {
     let missing = "git rev-list --objects --all --missing=print | grep -c '^?'";
     let missing = String::from_utf8(part.shell(missing).success()).expect("a number");
     assert_eq!(missing.trim(), "3");
+}
+
+/// The example `check-lockfile` compares the packages of lock files with their repositories.
+#[test]
+fn lock_files() {
+    let repo = monorepo();
+    let has_toml = [
+        "-c",
+        "import tomllib, sys; sys.exit(sys.version_info < (3, 11))",
+    ];
+    if !installed("python3") || run(repo.command("python3").args(has_toml)).code() != 0 {
+        return;
+    }
+    let script = r#"
+        mkdir .git/lock && cd .git/lock && ln -s ../.. r && mkdir -p cache one-2.0 package cache/content-v2/sha512
+        manifest='[package]
+repository = "https://example.org/me/r/tree/main/crates/one"'
+        id=$(git rev-parse one@2.0) && echo 2 >one-2.0/a && echo "$manifest" >one-2.0/Cargo.toml
+        printf '{"git":{"sha1":"%s"},"path_in_vcs":"crates/one"}' $id >one-2.0/.cargo_vcs_info.json
+        tar -czf cache/one-2.0.crate one-2.0 && echo evil >>one-2.0/a && mv one-2.0 two-2.0 && tar -czf cache/two-2.0.crate two-2.0
+        for name in one two; do
+            printf '[[package]]\nname = "%s"\nversion = "2.0"\nchecksum = "%s"\n' $name $(sha256sum <cache/$name-2.0.crate | cut -c1-64)
+        done >Cargo.lock
+        printf '[[package]]\nname = "one"\nversion = "2.0"\nchecksum = "%064d"\n' 0 >>Cargo.lock
+        echo 2 >package/a && printf '{"name":"one","version":"2.0","repository":{"url":"git+https://example.org/me/r.git","directory":"crates/one"}}' >package/package.json
+        tar -czf one.tgz package && hex=$(sha512sum <one.tgz | cut -c1-128)
+        at=cache/content-v2/sha512/$(echo $hex | cut -c1-2)/$(echo $hex | cut -c3-4) && mkdir -p $at && cp one.tgz $at/$(echo $hex | cut -c5-)
+        base64=$(python3 -c "import base64; print(base64.b64encode(bytes.fromhex('$hex')).decode())")
+        printf '{"packages":{"":{},"node_modules/one":{"version":"2.0","integrity":"sha512-%s"}}}' "$base64" >package-lock.json
+    "#;
+    let _ = repo.shell(script).success();
+    let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/check-lockfile");
+    let check = |lock: &str| {
+        let words = ["--cache=cache", "--json=rows", lock, "."];
+        let place = repo.clone().at(".git/lock");
+        let output = run(place.command("python3").arg("-B").arg(&example).args(words));
+        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.code(), 1, "{output}");
+        lines.lines().skip(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rows = [
+        "| one 2.0 | one@2.0 | .cargo_vcs_info.json | 1 | 0 | 0 | same |",
+        "| two 2.0 | one@2.0 | .cargo_vcs_info.json | 0 | 1 | 0 | differs |",
+        "| one 2.0 |  |  |  |  |  | no package with the checksum of the lock file |",
+    ];
+    assert_eq!(check("Cargo.lock"), rows);
+    let row = "| one 2.0 | one@2.0 | version 2.0 in package.json | 1 | 1 | 0 | differs |";
+    assert_eq!(check("package-lock.json"), [row]);
+    let json = fs::read_to_string(repo.path().join(".git/lock/rows")).expect("a file");
+    assert!(json.contains("\"paths\": [\"package.json\"]"), "{json}");
 }
