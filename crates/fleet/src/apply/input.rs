@@ -1,13 +1,12 @@
 //! The plain bytes of an archive that may be compressed.
 //!
 //! The first bytes tell the compression. The checksums in a compressed stream are verified. A stream may have any number
-//! of gzip members or of Zstandard frames, skippable ones among them.
+//! of gzip members and zeros after them, or of Zstandard frames, skippable ones among them.
 
 use std::io::{self, BufReader, Cursor, Read};
 
-use flate2::bufread::MultiGzDecoder;
-
 use sluice_base::error::{Error, Result, format_bytes, strerror};
+use sluice_format::unarchive::Members;
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -39,7 +38,7 @@ pub(super) fn plain<'a>(mut archive: impl Read + 'a) -> Result<Box<dyn Read + 'a
     let raw = Cursor::new(magic).chain(archive);
     let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
     Ok(if gzip {
-        Box::new(MultiGzDecoder::new(buffered(raw)))
+        Box::new(Members::new(buffered(raw)))
     } else if zstd {
         Box::new(zstd::Decoder::with_buffer(buffered(raw)).map_err(unreadable)?)
     } else {

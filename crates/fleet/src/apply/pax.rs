@@ -1,4 +1,4 @@
-//! The fields of pax headers that `apply` knows. A malformed header is an error.
+//! The records of pax headers, for `apply`. A malformed header is an error.
 
 use sluice_base::error::Result;
 use sluice_format::unarchive::pax;
@@ -11,53 +11,6 @@ pub(super) use sluice_format::unarchive::pax::{PaxRecord, decimal};
 pub(super) fn records(header: &[u8]) -> impl Iterator<Item = Result<PaxRecord<'_>>> {
     let malformed = || damaged("a record of an extended header is malformed");
     pax::records(header).map(move |record| record.ok_or_else(malformed))
-}
-
-/// The fields of an extended header for the entry after it. Other keys are ignored.
-#[derive(Default)]
-pub(super) struct Extended {
-    pub(super) path: Option<Vec<u8>>,
-    pub(super) link: Option<Vec<u8>>,
-    pub(super) size: Option<u64>,
-    sparse_version: [Option<u64>; 2],
-    real_size: Option<u64>,
-    sparse: bool,
-}
-
-impl Extended {
-    pub(super) fn read(header: &[u8]) -> Result<Self> {
-        let mut extended = Self::default();
-        let mut sparse_name = None;
-        for record in records(header) {
-            let (key, value) = record?;
-            let number = || {
-                let number = decimal(value).ok_or_else(|| damaged("a size is no number"));
-                number.map(Some)
-            };
-            match key {
-                b"path" => extended.path = Some(value.to_vec()),
-                b"linkpath" => extended.link = Some(value.to_vec()),
-                b"size" => extended.size = number()?,
-                b"GNU.sparse.major" => extended.sparse_version[0] = number()?,
-                b"GNU.sparse.minor" => extended.sparse_version[1] = number()?,
-                b"GNU.sparse.name" => sparse_name = Some(value.to_vec()),
-                b"GNU.sparse.realsize" => extended.real_size = number()?,
-                _ => {}
-            }
-            extended.sparse |= key.starts_with(b"GNU.sparse.");
-        }
-        extended.path = sparse_name.or(extended.path);
-        Ok(extended)
-    }
-
-    /// The size of a sparse file in the only form that git-sluice writes.
-    pub(super) fn hole(&self) -> Result<Option<u64>> {
-        match (self.sparse, self.sparse_version, self.real_size) {
-            (false, ..) => Ok(None),
-            (true, [Some(1), Some(0)], Some(size)) => Ok(Some(size)),
-            _ => Err(damaged("a sparse file of an unknown form")),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,33 +1,22 @@
-//! Reads tar in the form of git-sluice's archives, strictly: POSIX ustar with pax extended headers.
+//! Reads tar in the form of git-sluice's archives, strictly: a subset of what `compare` reads without a doubt.
 //!
-//! `tar::Header` reads the fields of a header. The rest is own code, since `tar::Archive` ends pax values
-//! at a newline, in global headers too, reads extended headers of any length into memory, and accepts an
-//! archive without its end marker. This reader refuses extended headers from 1 MiB on, and allocates
-//! nothing else by a stated size. It refuses all entry types that git does not archive. It touches nothing
-//! but its input.
+//! The subset is POSIX ustar with pax extended headers, and the entry types that git archives. This reader refuses extended
+//! headers from 1 MiB on. It touches nothing but its input.
 
-use std::io::{self, Read};
+use std::io::Read;
 
-use bytes::{Bytes, BytesMut};
-use tar::Header;
+use bytes::Bytes;
 
-use sluice_base::{
-    error::{Error, Result},
-    io::uninterrupted,
-};
+use sluice_base::error::{Error, Result};
+use sluice_format::unarchive::{Kind, TarEntry, TarError, TarItem, TarReader};
 
-use super::{
-    input::{damaged, incomplete, unreadable},
-    pax::Extended,
-};
+use super::input::{damaged, incomplete, unreadable};
 
-const BLOCK: usize = 512;
+const BLOCK: u64 = 512;
 /// The place in a header that tells a tar of POSIX or GNU.
 const MAGIC: std::ops::Range<usize> = 257..262;
 /// The limit of the records of one header, in bytes.
 const RECORDS_MAX: u64 = 1 << 20;
-/// The bytes that are read at once. Content up to this length comes in one piece.
-const READ_LEN: usize = 128 << 10;
 
 /// The next item of an archive.
 #[derive(Debug)]
@@ -44,6 +33,8 @@ pub(super) struct ArchiveEntry {
     /// The path in the archive, unchecked.
     pub(super) path: Vec<u8>,
     pub(super) kind: ItemKind,
+    /// Why other programs may write something else.
+    pub(super) doubt: Option<&'static str>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -63,274 +54,125 @@ pub(super) enum Content {
 
 /// Reads one archive.
 pub(super) struct ArchiveReader<R> {
-    input: R,
-    /// The bytes that come next, as far as they are in memory.
-    ahead: Bytes,
-    /// All buffers that were read into. A buffer is read into again when no thread holds a piece of its content. So there are
-    /// no more of them than orders on their way need, which the batches bound.
-    buffers: Vec<Bytes>,
-    /// The byte of the archive at which `ahead` begins.
-    position: u64,
-    /// The bytes to come of the last entry, and the padding of its last block.
-    body: u64,
-    padding: u64,
+    tar: TarReader<R>,
+    is_begun: bool,
 }
 
 impl<R: Read> ArchiveReader<R> {
     pub(super) fn new(input: R) -> Self {
         Self {
-            input,
-            ahead: Bytes::new(),
-            buffers: Vec::new(),
-            position: 0,
-            body: 0,
-            padding: 0,
+            tar: TarReader::new(input, RECORDS_MAX),
+            is_begun: false,
         }
     }
 
     /// The next item. `None` after the end marker, which only zeros may follow.
     pub(super) fn next(&mut self) -> Result<Option<Item>> {
-        let Some(header) = self.header()? else {
-            return Ok(None);
-        };
-        let item = match kind(&header) {
-            b'g' => Item::Global(self.records(&header)?),
-            b'x' => {
-                let extended = Extended::read(&self.records(&header)?)?;
-                let header = self.header()?;
-                let header = header.ok_or_else(|| damaged("an extended header has no entry"))?;
-                Item::Entry(self.entry(&header, extended)?)
-            }
-            _ => Item::Entry(self.entry(&header, Extended::default())?),
-        };
-        Ok(Some(item))
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.check_beginning()?;
+        }
+        loop {
+            return match self.tar.next().map_err(failed)? {
+                Some(TarItem::Zeros) => continue,
+                Some(TarItem::Doubt(_, reason)) => Err(damaged(reason)),
+                Some(TarItem::Global(records)) => Ok(Some(Item::Global(records))),
+                Some(TarItem::Entry(entry)) => {
+                    archive_entry(entry).map(|entry| Some(Item::Entry(entry)))
+                }
+                None if self.tar.end_len() < 2 * BLOCK => Err(incomplete()),
+                None => Ok(None),
+            };
+        }
     }
 
     /// The next piece of the content of the current entry. `None` at its end.
     pub(super) fn piece(&mut self) -> Result<Option<Bytes>> {
-        if self.body == 0 {
-            return Ok(None);
-        }
-        let len = self.body.min(READ_LEN as u64);
-        self.body -= len;
-        self.take(len as usize).map(Some)
+        self.tar.piece().map_err(failed)
     }
 
     /// The byte of the archive at which the next header or the rest of the content begins.
     pub(super) fn position(&self) -> u64 {
-        self.position
+        self.tar.position()
     }
 
     /// Read to the end, so that the writer of a pipe does not fail.
     pub(super) fn drain(mut self) {
-        let _ = std::io::copy(&mut self.input, &mut std::io::sink());
-    }
-
-    /// The next header, after the rest of the previous entry.
-    fn header(&mut self) -> Result<Option<Header>> {
-        while self.piece()?.is_some() {}
-        self.take(self.padding as usize)?;
-        self.padding = 0;
-        if self.position == 0 {
-            self.check_beginning()?;
-        }
-        let block = self.take(BLOCK)?;
-        if is_zero(&block) {
-            return self.end().map(|()| None);
-        }
-        let header = Header::from_byte_slice(&block).clone();
-        if header.as_gnu().is_some() {
-            return Err(damaged(
-                "it is in the format of GNU tar, and git writes that of POSIX",
-            ));
-        }
-        if header.as_ustar().is_none() {
-            return Err(damaged("no tar header where one has to be"));
-        }
-        let mut right = header.clone();
-        right.set_cksum();
-        if number(header.cksum())? != number(right.cksum())? {
-            return Err(damaged("a header's checksum is wrong"));
-        }
-        Ok(Some(header))
+        let _ = self.tar.drain();
     }
 
     /// Tell nothing, and what is no tar, from an archive that was cut.
     fn check_beginning(&mut self) -> Result<()> {
-        self.fill(BLOCK)?;
-        match &self.ahead[..] {
+        match self.tar.beginning().map_err(failed)? {
             [] => Err(Error::fatal("the archive is empty")
                 .caused_by("the program that writes it may have failed")),
-            begin if is_like_tar(begin) => Ok(()),
-            _ => Err(Error::fatal("this is no archive")
-                .caused_by("it does not begin like a tar, a tar.gz or a tar.zst")),
+            begin if !is_like_tar(begin) => Err(no_archive()),
+            begin if (begin.len() as u64) < BLOCK => Err(incomplete()),
+            _ => Ok(()),
         }
-    }
-
-    /// Check that only zeros follow the first zero block. Reading to the very end lets a decompressor
-    /// verify checksums.
-    fn end(&mut self) -> Result<()> {
-        let mut zeros = self.take(BLOCK)?;
-        loop {
-            if !is_zero(&zeros) {
-                return Err(damaged("something follows its end"));
-            }
-            self.fill(1)?;
-            if self.ahead.is_empty() {
-                return Ok(());
-            }
-            zeros = std::mem::take(&mut self.ahead);
-        }
-    }
-
-    /// The next `len` bytes, at most [`READ_LEN`].
-    fn take(&mut self, len: usize) -> Result<Bytes> {
-        self.fill(len)?;
-        if self.ahead.len() < len {
-            Err(incomplete())
-        } else {
-            self.position += len as u64;
-            Ok(self.ahead.split_to(len))
-        }
-    }
-
-    /// Reads the next `len` bytes, at most [`READ_LEN`], or as many as there are.
-    fn fill(&mut self, len: usize) -> Result<()> {
-        if self.ahead.len() >= len {
-            return Ok(());
-        }
-        let mut buffer = self.buffer();
-        let mut filled = self.ahead.len();
-        buffer[..filled].copy_from_slice(&self.ahead);
-        while filled < buffer.len() {
-            let read = uninterrupted(|| self.input.read(&mut buffer[filled..]));
-            match read.map_err(unreadable)? {
-                0 => break,
-                read => filled += read,
-            }
-        }
-        let buffer = buffer.freeze();
-        self.ahead = buffer.slice(..filled);
-        self.buffers.push(buffer);
-        Ok(())
-    }
-
-    /// A buffer of [`READ_LEN`] bytes whose content no thread holds: a used one, or else a new one.
-    fn buffer(&mut self) -> BytesMut {
-        let free = self.buffers.iter().rposition(Bytes::is_unique);
-        let free = free.map(|free| self.buffers.swap_remove(free));
-        free.and_then(|free| free.try_into_mut().ok())
-            .unwrap_or_else(|| BytesMut::zeroed(READ_LEN))
-    }
-
-    /// The records of an extended header.
-    fn records(&mut self, header: &Header) -> Result<Vec<u8>> {
-        let size = size(header)?;
-        if size >= RECORDS_MAX {
-            return Err(damaged("an extended header is too large"));
-        }
-        self.begin(size);
-        let mut records = Vec::new();
-        while let Some(piece) = self.piece()? {
-            records.extend_from_slice(&piece);
-        }
-        Ok(records)
-    }
-
-    fn entry(&mut self, header: &Header, extended: Extended) -> Result<ArchiveEntry> {
-        let size = match extended.size {
-            Some(size) => size,
-            None => size(header)?,
-        };
-        self.begin(size);
-        let kind = match kind(header) {
-            b'0' => ItemKind::File {
-                mode: mode(header)?,
-                content: match extended.hole()? {
-                    Some(hole) => self.hole(hole)?,
-                    None => Content::Bytes(size),
-                },
-            },
-            b'2' | b'5' if size > 0 => {
-                return Err(damaged("something that is no file has content"));
-            }
-            b'2' => ItemKind::Symlink {
-                target: match extended.link {
-                    Some(link) => link,
-                    None => header.link_name_bytes().unwrap_or_default().into_owned(),
-                },
-            },
-            b'5' => ItemKind::Directory {
-                mode: mode(header)?,
-            },
-            other => {
-                let kind = other.escape_ascii();
-                let what =
-                    format!("an entry of kind '{kind}' is no file, directory or symbolic link");
-                return Err(damaged(what));
-            }
-        };
-        let in_header = || header.path_bytes().into_owned();
-        let path = extended.path.unwrap_or_else(in_header);
-        Ok(ArchiveEntry { path, kind })
-    }
-
-    fn begin(&mut self, size: u64) {
-        self.body = size;
-        self.padding = size.wrapping_neg() % BLOCK as u64;
-    }
-
-    /// Check that the map of a sparse file describes one hole of `size` bytes.
-    fn hole(&mut self, size: u64) -> Result<Content> {
-        let refused = || damaged("a sparse file has content");
-        if self.body != BLOCK as u64 {
-            return Err(refused());
-        }
-        let map = self.take(BLOCK)?;
-        self.begin(0);
-        let expected = format!("1\n{size}\n0\n");
-        let end = map.strip_prefix(expected.as_bytes());
-        let is_hole = end.is_some_and(|end| end.first() == Some(&0));
-        is_hole.then_some(Content::Hole(size)).ok_or_else(refused)
     }
 }
 
-fn is_zero(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&byte| byte == 0)
+/// Takes `entry`, unless git writes no such entries.
+fn archive_entry(entry: TarEntry) -> Result<ArchiveEntry> {
+    let header = &entry.header;
+    if header.as_gnu().is_some() {
+        return Err(damaged(
+            "it is in the format of GNU tar, and git writes that of POSIX",
+        ));
+    }
+    if header.as_ustar().is_none() {
+        return Err(damaged("no tar header where one has to be"));
+    }
+    let (hole, mode) = (entry.hole(), entry.mode & 0o777);
+    let kind = match (header.as_old().linkflag[0], entry.kind) {
+        (b'0', Kind::File) => ItemKind::File {
+            mode,
+            content: match hole {
+                Some(hole) if hole == entry.size => Content::Hole(hole),
+                Some(_) => return Err(damaged("a sparse file has content")),
+                None => Content::Bytes(entry.size),
+            },
+        },
+        // The path is refused for its slash.
+        (b'0', _) => ItemKind::File {
+            mode,
+            content: Content::Bytes(0),
+        },
+        (b'2', _) => ItemKind::Symlink { target: entry.link },
+        (b'5', _) => ItemKind::Directory { mode },
+        (other, _) => {
+            let kind = other.escape_ascii();
+            let what = format!("an entry of kind '{kind}' is no file, directory or symbolic link");
+            return Err(damaged(what));
+        }
+    };
+    Ok(ArchiveEntry {
+        path: entry.path,
+        kind,
+        doubt: entry.doubt,
+    })
 }
 
 /// Whether `begin` may be the beginning of a tar: a header, or one that is cut, whose name ends with NULs.
 fn is_like_tar(begin: &[u8]) -> bool {
     match begin.get(MAGIC) {
-        Some(magic) => magic == b"ustar" || is_zero(begin),
+        Some(magic) => magic == b"ustar" || begin.iter().all(|&byte| byte == 0),
         None => begin.contains(&0),
     }
 }
 
-/// The stored type: [`Header::entry_type`] takes a NUL for a file.
-fn kind(header: &Header) -> u8 {
-    header.as_old().linkflag[0]
-}
-
-/// The size in octal digits. The crate would also read GNU tar's binary numbers.
-fn size(header: &Header) -> Result<u64> {
-    match header.as_old().size[0] {
-        0x80.. => Err(malformed()),
-        _ => number(header.entry_size()),
+fn failed(error: TarError) -> Error {
+    match error {
+        TarError::Input(error) => unreadable(error),
+        TarError::Cut => incomplete(),
+        TarError::NoTar => damaged("a header's checksum is wrong"),
+        TarError::Malformed(what) => damaged(what),
     }
 }
 
-/// The permissions, without the setuid, setgid and sticky bits.
-fn mode(header: &Header) -> Result<u32> {
-    Ok(number(header.mode())? & 0o777)
-}
-
-fn number<N>(field: io::Result<N>) -> Result<N> {
-    field.map_err(|_| malformed())
-}
-
-fn malformed() -> Error {
-    damaged("a number in a header is malformed")
+fn no_archive() -> Error {
+    Error::fatal("this is no archive")
+        .caused_by("it does not begin like a tar, a tar.gz or a tar.zst")
 }
 
 #[cfg(test)]
@@ -455,7 +297,7 @@ mod tests {
                 let header = at / 512 * 512;
                 if right && archive[header + 257..].starts_with(b"ustar") {
                     let block = &mut archive[header..header + 512];
-                    let mut right = super::Header::from_byte_slice(block).clone();
+                    let mut right = tar::Header::from_byte_slice(block).clone();
                     right.set_cksum();
                     block.copy_from_slice(right.as_bytes());
                 }

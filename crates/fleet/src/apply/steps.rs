@@ -103,6 +103,9 @@ impl<'c> Steps<'c> {
             ItemKind::Symlink { target } => path.check_target(target)?,
             ItemKind::File { .. } => {}
         }
+        if let Some(doubt) = entry.doubt {
+            return Err(damaged(doubt));
+        }
         take(ApplyStep::Write(path, &entry.kind))
     }
 }

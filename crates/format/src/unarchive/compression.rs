@@ -1,16 +1,16 @@
 //! Finds out how a stream is compressed, and decompresses it on another thread or by the installed program.
 //!
-//! The first bytes tell the compression. Checksums are verified. A gzip may have any number of members.
+//! The first bytes tell the compression. Checksums are verified. A gzip may have any number of members, and zeros after the last one.
 
 use std::{
     fs::File,
-    io::{self, BufReader, Cursor, Read},
+    io::{self, BufRead, BufReader, Cursor, Read},
     os::unix::fs::FileExt,
     process::{Child, Command, Stdio},
     sync::Arc,
 };
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use gix_hash::{Hasher, Kind, ObjectId, hasher};
 
 use super::{
@@ -145,6 +145,50 @@ impl<R: Read> Read for Tap<R> {
     }
 }
 
+/// Decompresses the members of a gzip. Programs pad it with zeros, after which no member may follow.
+pub struct Members<R>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Members<R> {
+    /// Decompresses `input`.
+    pub fn new(input: R) -> Self {
+        Self(Some(GzDecoder::new(input)))
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let read = member.read(out)?;
+            if read > 0 || out.is_empty() {
+                return Ok(read);
+            }
+            let mut input = self.0.take().expect("as above").into_inner();
+            if has_member(&mut input)? {
+                self.0 = Some(GzDecoder::new(input));
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Whether another member follows in `input`.
+fn has_member(input: &mut impl BufRead) -> io::Result<bool> {
+    let mut is_padded = false;
+    loop {
+        let bytes = input.fill_buf()?;
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        is_padded |= zeros > 0;
+        if zeros < bytes.len() {
+            let garbage = || io::Error::other("something follows the zeros after its end");
+            return if is_padded { Err(garbage()) } else { Ok(true) };
+        }
+        input.consume(zeros);
+    }
+}
+
 /// A stream whose first bytes are known.
 pub(super) enum Opened {
     /// A zip, from its first byte.
@@ -223,7 +267,7 @@ pub(super) fn open(mut stream: Box<dyn Read + Send>, raw: Raw) -> Result<Opened>
             bytes: Box::new(buffered),
             program: None,
         },
-        Some(Compression::Gzip) => on_a_thread(MultiGzDecoder::new(buffered))?,
+        Some(Compression::Gzip) => on_a_thread(Members::new(buffered))?,
         Some(Compression::Zstd) => {
             on_a_thread(zstd::Decoder::with_buffer(buffered).map_err(unreadable)?)?
         }

@@ -1,19 +1,21 @@
 //! Reads tar in every dialect that readers accept: v7, ustar, pax, GNU.
 //!
-//! `tar::Header` reads the fields of a header. The rest is own code, because `tar::Archive` reads extended headers of any
-//! length into memory, stops at the first end marker, and hides which of two names of an entry it takes.
+//! [`TarReader`] goes on wherever most programs would, and has a doubt about whatever is not in the [grammar](super::grammar):
+//! [`read`] passes it on, `apply` refuses it. `tar::Header` reads the fields of a header. The rest is own code, because
+//! `tar::Archive` reads extended headers of any length into memory, stops at the first end marker, and hides which of two names
+//! of an entry it takes.
 
-use std::{
-    io::{self, Read},
-    ops::Range,
-};
+use std::io::{self, Read};
 
+use bytes::Bytes;
 use tar::Header;
 
 use super::{
+    blocks::{Blocks, READ_LEN},
     damage::{damaged, unreadable},
+    grammar::{self, Dialect, SIZES},
     item::{Item, Kind, Visitor},
-    pax::{decimal, records},
+    pax::{self, Extended, decimal},
     sparse::{Map, Sparse},
 };
 use sluice_base::error::{Error, Result};
@@ -23,307 +25,396 @@ const BLOCK: usize = 512;
 const NAMES_MAX: u64 = 16 << 20;
 /// The limit of all holes together. They cost an archive nothing, and the reader time.
 const HOLES_MAX: u64 = 16 << 30;
-/// The fields of a header that are numbers: permissions, owner, group, size, time, checksum, device (tar(5)).
-const NUMBERS: [Range<usize>; 8] = [
-    100..108,
-    108..116,
-    116..124,
-    124..136,
-    136..148,
-    148..156,
-    329..337,
-    337..345,
-];
-/// Where the directories of a name are that is longer than its field, if the header is one of ustar.
-const PREFIX_AT: usize = 345;
-/// The words for a name that another header of the same entry states, too.
-const TWO_NAMES: &str = "two headers state its name";
+/// The zeros after the end that are reported at once.
+const ZEROS: usize = 64 << 10;
+const NUMBER: &str = "a number in a header is malformed";
 
-/// Reads the tar in `input`, to its last byte.
-pub(super) fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
-    let mut reader = TarReader {
-        input,
-        visitor,
-        next: Extended::default(),
-        holes: 0,
-        is_begun: false,
-        has_ended: false,
-    };
-    while let Some(block) = reader.header()? {
-        reader.member(Header::from_byte_slice(&block))?;
+/// Why a tar cannot be read on.
+#[derive(Debug)]
+pub enum TarError {
+    /// The input cannot be read.
+    Input(io::Error),
+    /// The input ends too early.
+    Cut,
+    /// The input does not begin like a tar.
+    NoTar,
+    /// What follows is no tar.
+    Malformed(&'static str),
+}
+
+/// The next item of a tar.
+pub enum TarItem {
+    /// The records of a global header.
+    Global(Vec<u8>),
+    /// An entry, whose content follows.
+    Entry(TarEntry),
+    /// A reason why programs may disagree about the entry of this path, or about the archive.
+    Doubt(Vec<u8>, &'static str),
+    /// A part of the zeros after the end.
+    Zeros,
+}
+
+/// An entry.
+pub struct TarEntry {
+    /// The path as stated.
+    pub path: Vec<u8>,
+    /// The target of a link.
+    pub link: Vec<u8>,
+    /// What it is.
+    pub kind: Kind,
+    /// The permissions, with the setuid, setgid and sticky bits.
+    pub mode: u32,
+    /// The size of the file.
+    pub size: u64,
+    /// The header itself.
+    pub header: Header,
+    /// Why programs may write something else.
+    pub doubt: Option<&'static str>,
+    sparse: Option<Map>,
+}
+
+impl TarEntry {
+    /// The zeros of a sparse file that are not in the archive.
+    pub fn hole(&self) -> Option<u64> {
+        let data = self.sparse.as_ref().map(|map| map.data().unwrap_or(0));
+        data.map(|data| self.size - data)
     }
-    Ok(())
 }
 
-struct TarReader<'a> {
-    input: &'a mut dyn Read,
-    visitor: &'a mut dyn Visitor,
-    /// What the headers before the next entry say of it.
-    next: Extended,
-    /// The holes in all files so far, in bytes.
-    holes: u64,
-    is_begun: bool,
-    /// Whether an end marker was read.
-    has_ended: bool,
-}
-
-/// What extended headers say of the entry after them.
+/// What the headers before an entry say of it.
 #[derive(Default)]
-struct Extended {
+struct Pending {
+    extended: Option<Extended>,
     path: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
-    size: Option<u64>,
-    /// The version of a sparse file in records: 1.0 has its map before the data.
-    sparse_major: Option<u64>,
-    sparse: Option<Map>,
-    /// Whether readers may take another name.
-    has_two_names: bool,
+    doubt: Option<&'static str>,
 }
 
-impl Extended {
-    fn set_path(&mut self, path: &[u8]) {
-        self.has_two_names |= self.path.is_some() || path.contains(&0);
-        self.path = Some(path.to_vec());
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.extended.is_none() && self.path.is_none() && self.link.is_none()
+    }
+}
+
+/// Reads one tar.
+pub struct TarReader<R> {
+    blocks: Blocks<R>,
+    /// The limit of the names and records of one entry, in bytes.
+    names_max: u64,
+    pending: Pending,
+    /// The bytes to come of the last entry, and of its padding.
+    body: u64,
+    padding: usize,
+    /// The path of the last entry.
+    path: Vec<u8>,
+    /// What is no content of a file, since the last item.
+    frame: Vec<u8>,
+    has_entry: bool,
+    is_begun: bool,
+    /// The bytes of the end so far.
+    end: u64,
+}
+
+impl<R: Read> TarReader<R> {
+    /// A reader that refuses names and records from `names_max` bytes on.
+    pub fn new(input: R, names_max: u64) -> Self {
+        Self {
+            blocks: Blocks::new(input),
+            names_max,
+            pending: Pending::default(),
+            body: 0,
+            padding: 0,
+            path: Vec::new(),
+            frame: Vec::new(),
+            has_entry: false,
+            is_begun: false,
+            end: 0,
+        }
     }
 
-    fn set_link(&mut self, link: &[u8]) {
-        self.has_two_names |= self.link.is_some() || link.contains(&0);
-        self.link = Some(link.to_vec());
+    /// The bytes before the last item that are no content of a file.
+    pub fn frame(&self) -> &[u8] {
+        &self.frame
     }
 
-    /// Adds the records of a pax header.
-    fn add(&mut self, header: &[u8]) -> Result<()> {
-        let (mut sparse_name, mut offset) = (None, None);
-        let mut path_len = 0;
-        for record in records(header) {
-            let record = record.ok_or_else(|| damaged("a record of a pax header is malformed"));
-            let (key, value) = record?;
-            let number = || decimal(value).ok_or_else(|| damaged("a pax header has a bad number"));
-            match key {
-                b"path" => {
-                    self.set_path(value);
-                    path_len += 1;
+    /// The first block, which stays, or what there is of it.
+    pub fn beginning(&mut self) -> Result<&[u8], TarError> {
+        let begin = self.blocks.peek(BLOCK).map_err(TarError::Input)?;
+        Ok(&begin[..begin.len().min(BLOCK)])
+    }
+
+    /// The byte of the archive that comes next.
+    pub fn position(&self) -> u64 {
+        self.blocks.position()
+    }
+
+    /// The number of zeros at the end.
+    pub fn end_len(&self) -> u64 {
+        self.end
+    }
+
+    /// Reads to the end of the input.
+    pub fn drain(&mut self) -> io::Result<()> {
+        self.blocks.drain()
+    }
+
+    /// The next item, after the rest of the last entry.
+    pub fn next(&mut self) -> Result<Option<TarItem>, TarError> {
+        self.frame.clear();
+        while self.piece()?.is_some() {}
+        if let Some(item) = self.end_entry()? {
+            return Ok(Some(item));
+        }
+        loop {
+            let Some(block) = self.block()? else {
+                return self.at_end();
+            };
+            if block == [0; BLOCK] {
+                self.end += BLOCK as u64;
+                if self.frame.len() >= ZEROS {
+                    return Ok(Some(TarItem::Zeros));
                 }
-                b"linkpath" => self.set_link(value),
-                b"size" => self.size = Some(number()?),
-                b"GNU.sparse.name" => sparse_name = Some(value),
-                b"GNU.sparse.major" => self.sparse_major = Some(number()?),
-                b"GNU.sparse.realsize" | b"GNU.sparse.size" => self.map().size = number()?,
-                b"GNU.sparse.map" => self.map().add_numbers(value)?,
-                b"GNU.sparse.offset" => offset = Some(value.to_vec()),
-                b"GNU.sparse.numbytes" => {
-                    let offset = offset.take().unwrap_or_default();
-                    self.map()
-                        .add_numbers(&[&offset[..], b",", value].concat())?;
-                }
-                _ => {}
+            } else if let Some(item) = self.member(&block)? {
+                return Ok(Some(item));
             }
         }
-        if let Some(name) = sparse_name {
-            // The other name is for readers without support of sparse files.
-            self.has_two_names = path_len > 1;
-            self.path = Some(name.to_vec());
+    }
+
+    fn end_entry(&mut self) -> Result<Option<TarItem>, TarError> {
+        let len = std::mem::take(&mut self.padding);
+        let padding = self.take(len)?;
+        self.frame.extend_from_slice(&padding);
+        let doubt = || TarItem::Doubt(self.path.clone(), grammar::PADDING);
+        Ok((!grammar::is_zero(&padding)).then(doubt))
+    }
+
+    fn at_end(&mut self) -> Result<Option<TarItem>, TarError> {
+        if !self.is_begun && self.end == 0 {
+            return Err(TarError::NoTar);
         }
-        Ok(())
+        if self.end == 0 {
+            return Err(TarError::Cut);
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let alone = (!pending.is_empty()).then_some(grammar::ALONE);
+        let doubt = pending.doubt.or(alone);
+        Ok(doubt.map(|doubt| TarItem::Doubt(Vec::new(), doubt)))
     }
 
-    fn map(&mut self) -> &mut Map {
-        self.sparse.get_or_insert_default()
-    }
-}
-
-impl TarReader<'_> {
-    /// The next block, unless the input ends before its first byte.
-    fn block(&mut self) -> Result<Option<[u8; BLOCK]>> {
+    /// The next block, unless the input ends before its first byte. After the end, a part of a block is as good as a whole one.
+    fn block(&mut self) -> Result<Option<[u8; BLOCK]>, TarError> {
+        let bytes = self.blocks.take(BLOCK).map_err(TarError::Input)?;
+        self.frame.extend_from_slice(&bytes);
         let mut block = [0; BLOCK];
-        let mut filled = 0;
-        while filled < BLOCK {
-            match self.input.read(&mut block[filled..]) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(unreadable(error)),
-            }
-        }
-        self.visitor.frame(&block[..filled]);
-        match filled {
+        block[..bytes.len()].copy_from_slice(&bytes);
+        match bytes.len() {
             0 => Ok(None),
             BLOCK => Ok(Some(block)),
-            // After the end, a part of a block is as good as a whole one.
-            _ if self.has_ended => Ok(Some(block)),
-            _ if !self.is_begun => Err(no_archive()),
-            _ => Err(damaged("it ends inside a block")),
+            _ if self.end > 0 => Ok(Some(block)),
+            _ if !self.is_begun => Err(TarError::NoTar),
+            _ => Err(TarError::Cut),
         }
     }
 
-    /// The next header. `None` after the end marker, which other archives may follow.
-    fn header(&mut self) -> Result<Option<[u8; BLOCK]>> {
-        while let Some(block) = self.block()? {
-            if block == [0; BLOCK] {
-                self.has_ended = true;
-                continue;
+    /// The item that `block` begins, unless it belongs to the next one.
+    fn member(&mut self, block: &[u8; BLOCK]) -> Result<Option<TarItem>, TarError> {
+        let header = Header::from_byte_slice(block);
+        let is_header = is_header(header);
+        if std::mem::take(&mut self.end) > 0 {
+            self.pending.doubt = Some(grammar::AFTER_END);
+            if !is_header {
+                self.drain().map_err(TarError::Input)?;
+                self.end = 1;
+                return Ok(Some(TarItem::Doubt(Vec::new(), grammar::AFTER_END)));
             }
-            let is_header = is_header(&block);
-            if self.has_ended {
-                self.visitor
-                    .doubt(b"", "data after the end of the archive")?;
-                self.has_ended = !is_header;
-                if !is_header {
-                    self.drain()?;
-                    return Ok(None);
-                }
+        }
+        match (is_header, self.is_begun) {
+            (true, _) => {}
+            (false, true) if !block[257..].starts_with(b"ustar") => {
+                return Err(TarError::Malformed("no tar header where one has to be"));
             }
-            return match (is_header, self.is_begun) {
-                (true, _) => Ok(Some(block)),
-                (false, true) => Err(damaged("the checksum of a header is wrong")),
-                (false, false) => Err(no_archive()),
-            };
+            (false, true) => return Err(TarError::Malformed("a header's checksum is wrong")),
+            (false, false) => return Err(TarError::NoTar),
         }
-        match (self.has_ended, self.is_begun) {
-            (true, _) => Ok(None),
-            (false, true) => Err(damaged("it ends too early")),
-            (false, false) => Err(no_archive()),
-        }
-    }
-
-    /// Reads what `header` begins.
-    fn member(&mut self, header: &Header) -> Result<()> {
         self.is_begun = true;
-        let mut numbers = NUMBERS.into_iter().map(|field| &header.as_bytes()[field]);
-        if !numbers.all(is_number) {
-            // Some readers take it for the end of the archive.
-            self.visitor
-                .doubt(&header.path_bytes(), "a number of its header is malformed")?;
-        }
-        if header.as_ustar().is_none() && header.as_bytes()[PREFIX_AT] != 0 {
-            // Python's tarfile reads it in a header of any kind.
-            self.visitor.doubt(
-                &header.path_bytes(),
-                "its header has a prefix of another format",
-            )?;
-        }
-        match header.as_old().linkflag[0] {
-            b'g' => {
-                let records = self.names(header)?;
-                self.global(&records)
-            }
-            b'x' | b'X' => {
-                let records = self.names(header)?;
-                self.next.add(&records)
-            }
-            b'L' => {
-                let name = self.names(header)?;
-                self.next.set_path(until_nul(&name));
-                Ok(())
-            }
-            b'K' => {
-                let link = self.names(header)?;
-                self.next.set_link(until_nul(&link));
-                Ok(())
-            }
-            flag => self.entry(header, flag),
+        let size = size(header)?;
+        let checked = grammar::check(block, size);
+        match (block[grammar::TYPE_AT], checked) {
+            (b'g', checked) => self.global(size, checked).map(Some),
+            (b'x', checked) => self.extended(size, checked).map(|()| None),
+            (b'L', checked) => self.long_name(size, checked, false).map(|()| None),
+            (b'K', checked) => self.long_name(size, checked, true).map(|()| None),
+            (b'V', Ok(_)) if self.is_label(header) => Ok(None),
+            (_, checked) => self
+                .entry(header, size, checked)
+                .map(|entry| Some(TarItem::Entry(entry))),
         }
     }
 
-    fn global(&mut self, header: &[u8]) -> Result<()> {
-        for record in records(header) {
-            let record = record.ok_or_else(|| damaged("a record of a pax header is malformed"));
-            match record? {
-                (b"comment", comment) => self.visitor.comment(comment),
-                (b"path" | b"linkpath" | b"size", _) => {
-                    let doubt = "a header for all entries states a path or a size";
-                    self.visitor.doubt(b"", doubt)?;
-                }
-                _ => {}
-            }
+    /// Whether `header` is the label that GNU tar writes first. Some programs write an empty file of that name.
+    fn is_label(&self, header: &Header) -> bool {
+        let label = header.as_old().name;
+        !self.has_entry && self.pending.is_empty() && label[0] != 0 && !label.contains(&b'/')
+    }
+
+    fn global(
+        &mut self,
+        size: u64,
+        checked: Result<Dialect, &'static str>,
+    ) -> Result<TarItem, TarError> {
+        let records = self.names(size)?;
+        if pax::records(&records).any(|record| record.is_none()) {
+            return Err(TarError::Malformed(pax::MALFORMED));
         }
+        let order = (!self.pending.is_empty()).then_some(grammar::ORDER);
+        let doubt = order.or(checked.err()).or(pax::doubt_of_global(&records));
+        // It counts for all entries, so that the next one is the first of them.
+        self.pending.doubt = self.pending.doubt.or(doubt);
+        Ok(TarItem::Global(records))
+    }
+
+    fn extended(
+        &mut self,
+        size: u64,
+        checked: Result<Dialect, &'static str>,
+    ) -> Result<(), TarError> {
+        let records = self.names(size)?;
+        let extended = Extended::read(&records).map_err(TarError::Malformed)?;
+        let order = (!self.pending.is_empty()).then_some(grammar::ORDER);
+        let doubt = checked.err().or(extended.doubt).or(order);
+        self.pending.doubt = self.pending.doubt.or(doubt);
+        self.pending.extended = Some(extended);
         Ok(())
     }
 
-    fn entry(&mut self, header: &Header, flag: u8) -> Result<()> {
-        let mut next = std::mem::take(&mut self.next);
-        let stated = match next.size {
-            Some(size) => size,
-            None => header.entry_size().map_err(|_| malformed())?,
+    /// Reads a name, or the target of a link, that does not fit into the header after it.
+    fn long_name(
+        &mut self,
+        size: u64,
+        checked: Result<Dialect, &'static str>,
+        is_link: bool,
+    ) -> Result<(), TarError> {
+        let mut name = self.names(size)?;
+        let len = name.iter().position(|byte| *byte == 0);
+        let is_known = len.is_some_and(|len| len > 0 && len + 1 == name.len());
+        name.truncate(len.unwrap_or(name.len()));
+        let place = if is_link {
+            &mut self.pending.link
+        } else {
+            &mut self.pending.path
         };
-        let in_header = || header.path_bytes().into_owned();
-        let path = next.path.take().unwrap_or_else(in_header);
-        let in_header = || header.link_name_bytes().unwrap_or_default().into_owned();
-        let link = next.link.take().unwrap_or_else(in_header);
-        let kind = match flag {
+        let is_again = place.replace(name).is_some() || self.pending.extended.is_some();
+        let form = (!is_known).then_some(grammar::FORM);
+        let order = is_again.then_some(grammar::ORDER);
+        self.pending.doubt = self.pending.doubt.or(checked.err()).or(form).or(order);
+        Ok(())
+    }
+
+    /// The body of a header that has names or records.
+    fn names(&mut self, size: u64) -> Result<Vec<u8>, TarError> {
+        if size >= self.names_max {
+            return Err(TarError::Malformed("an extended header is too large"));
+        }
+        let mut names = Vec::new();
+        for _ in 0..size.div_ceil(BLOCK as u64) {
+            names.extend_from_slice(&self.whole_block()?);
+        }
+        let padding = names.split_off(size as usize);
+        if !grammar::is_zero(&padding) {
+            self.pending.doubt = Some(grammar::PADDING);
+        }
+        Ok(names)
+    }
+
+    fn whole_block(&mut self) -> Result<[u8; BLOCK], TarError> {
+        self.block()?.ok_or(TarError::Cut)
+    }
+
+    fn entry(
+        &mut self,
+        header: &Header,
+        in_header: u64,
+        checked: Result<Dialect, &'static str>,
+    ) -> Result<TarEntry, TarError> {
+        self.has_entry = true;
+        let pending = std::mem::take(&mut self.pending);
+        let flag = header.as_old().linkflag[0];
+        let mut entry = TarEntry {
+            path: header.path_bytes().into_owned(),
+            link: header.link_name_bytes().unwrap_or_default().into_owned(),
+            kind: kind(flag),
+            mode: header.mode().map_err(|_| TarError::Malformed(NUMBER))? & 0o7777,
+            size: in_header,
+            header: header.clone(),
+            doubt: checked.err().or(pending.doubt),
+            sparse: None,
+        };
+        let dialect = checked.unwrap_or(Dialect::Ustar);
+        let named = entry.with_names(pending, dialect);
+        let sparse = named.map_err(TarError::Malformed)?;
+        if matches!(flag, 0 | b'0') && entry.path.ends_with(b"/") {
             // In v7, the name alone tells a directory.
-            b'0' | 0 | b'7' if path.ends_with(b"/") => Kind::Directory,
-            b'0' | 0 | b'7' | b'S' => Kind::File,
-            b'1' => Kind::HardLink,
-            b'2' => Kind::Symlink,
-            b'5' | b'D' => Kind::Directory,
-            _ => Kind::Special,
-        };
-        if next.has_two_names {
-            self.visitor.doubt(&path, TWO_NAMES)?;
+            entry.kind = Kind::Directory;
         }
-        if kind == Kind::Directory && matches!(flag, b'0' | b'7') {
-            self.visitor.doubt(
-                &path,
-                "its header is that of a file, its name that of a directory",
-            )?;
+        entry.check(in_header);
+        let is_bare = matches!(flag, b'1' | b'2' | b'5');
+        let body = if is_bare { 0 } else { entry.size };
+        self.body = body;
+        self.padding = (body.wrapping_neg() % BLOCK as u64) as usize;
+        entry.size = body;
+        self.path.clone_from(&entry.path);
+        match (flag, sparse) {
+            (b'S', _) => self.old_sparse(&mut entry)?,
+            (_, Some((map, has_map))) => self.sparse(&mut entry, map, has_map)?,
+            _ => {}
         }
-        // Readers continue after the content of these, or take it for headers.
-        let is_bare = matches!(kind, Kind::HardLink | Kind::Symlink) || flag == b'5';
-        if is_bare && stated > 0 {
-            self.visitor
-                .doubt(&path, "something that is no file has content")?;
-        }
-        let body = if is_bare { 0 } else { stated };
-        let sparse = match flag {
-            b'S' => Some(self.old_map(header)?),
-            _ => next.sparse.take(),
-        };
-        let item = Item {
-            path: &path,
-            kind,
-            mode: header.mode().map_err(|_| malformed())? & 0o7777,
-            size: body,
-            link: &link,
-            header: Some(header),
-        };
-        match sparse {
-            None => self.content(&item, body, None),
-            Some(map) => self.sparse(item, body, map, next.sparse_major == Some(1)),
-        }
+        Ok(entry)
     }
 
-    /// Passes on a sparse file, whose map the first blocks of the body have if `has_map`.
-    fn sparse(&mut self, item: Item<'_>, mut body: u64, mut map: Map, has_map: bool) -> Result<()> {
+    /// Reads the map in a header of the old form, and in the blocks after it.
+    fn old_sparse(&mut self, entry: &mut TarEntry) -> Result<(), TarError> {
+        let mut map = Map::default();
+        let mut blocks = entry.header.as_bytes().to_vec();
+        let mut has_more = map.add_header(&blocks).map_err(TarError::Malformed)?;
+        while has_more {
+            let block = self.whole_block()?;
+            has_more = map.add_block(&block).map_err(TarError::Malformed)?;
+            blocks.extend_from_slice(&block);
+        }
+        if !map.is_spelled(&blocks) {
+            entry.doubt = entry.doubt.or(Some(grammar::SPARSE));
+        }
+        self.sparse(entry, map, false)
+    }
+
+    /// Takes `entry` for a sparse file, whose map the first blocks of the body have if `has_map`.
+    fn sparse(
+        &mut self,
+        entry: &mut TarEntry,
+        mut map: Map,
+        has_map: bool,
+    ) -> Result<(), TarError> {
         if has_map {
-            body = body
-                .checked_sub(self.map_before_data(&mut map, body)?)
-                .ok_or_else(malformed)?;
+            self.map_before_data(&mut map, entry)?;
         }
-        let data = map.data()?;
-        if data != body {
-            return Err(damaged("a sparse file has more or less data than its map"));
+        if map.data().map_err(TarError::Malformed)? != self.body {
+            let cause = "a sparse file has more or less data than its map";
+            return Err(TarError::Malformed(cause));
         }
-        self.holes = self.holes.saturating_add(map.size - data);
-        if self.holes > HOLES_MAX {
-            return Err(damaged("its sparse files have more than 16 GiB of holes"));
-        }
-        let item = Item {
-            size: map.size,
-            ..item
-        };
-        self.content(&item, body, Some(map))
+        entry.size = map.size;
+        entry.sparse = Some(map);
+        Ok(())
     }
 
-    /// Reads the map before the data: a list of numbers, one a line, of which the first counts the pieces. Returns the bytes
-    /// that it takes.
-    fn map_before_data(&mut self, map: &mut Map, body: u64) -> Result<u64> {
+    /// Reads the map before the data: a list of numbers, one a line, of which the first counts the pieces.
+    fn map_before_data(&mut self, map: &mut Map, entry: &mut TarEntry) -> Result<(), TarError> {
+        let malformed = || TarError::Malformed("the map of a sparse file is malformed");
         let (mut text, mut lines, mut wanted) = (Vec::new(), 0, 1);
         while lines < wanted {
-            if text.len() as u64 >= body.min(NAMES_MAX) {
+            if text.len() as u64 >= self.body.min(NAMES_MAX) {
                 return Err(malformed());
             }
-            let block = self.block()?.ok_or_else(malformed)?;
+            let block = self.whole_block()?;
             text.extend_from_slice(&block);
             lines += block.iter().filter(|byte| **byte == b'\n').count();
             if wanted == 1 && lines > 0 {
@@ -334,134 +425,213 @@ impl TarReader<'_> {
                 });
             }
         }
-        let numbers = text.split(|byte| *byte == b'\n').take(wanted).skip(1);
-        let numbers: Vec<&[u8]> = numbers.collect();
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let numbers: Vec<&[u8]> = lines.by_ref().take(wanted).skip(1).collect();
+        if !lines.all(grammar::is_zero) {
+            entry.doubt = entry.doubt.or(Some(grammar::PADDING));
+        }
         if !numbers.is_empty() {
-            map.add_numbers(&numbers.join(&b','))?;
+            map.add_numbers(&numbers.join(&b','))
+                .map_err(TarError::Malformed)?;
         }
-        Ok(text.len() as u64)
-    }
-
-    /// The map in a header of the old form, and in the blocks after it.
-    fn old_map(&mut self, header: &Header) -> Result<Map> {
-        let gnu = header.as_gnu().ok_or_else(malformed)?;
-        let mut map = Map::default();
-        map.size = gnu.real_size().map_err(|_| malformed())?;
-        map.add_headers(&gnu.sparse)?;
-        let mut is_extended = gnu.is_extended();
-        while is_extended {
-            let block = self.block()?.ok_or_else(malformed)?;
-            let mut more = ::tar::GnuExtSparseHeader::new();
-            more.as_mut_bytes().copy_from_slice(&block);
-            map.add_headers(&more.sparse)?;
-            is_extended = more.is_extended();
-        }
-        Ok(map)
-    }
-
-    /// Passes `item` on, with the `body` that follows, and reads to the next header.
-    fn content(&mut self, item: &Item<'_>, body: u64, map: Option<Map>) -> Result<()> {
-        let mut content = Body {
-            input: &mut *self.input,
-            left: body,
-        };
-        match map {
-            Some(map) => {
-                let mut sparse = Sparse::new(map, &mut content);
-                self.visitor.entry(item, &mut sparse)?;
-            }
-            None => self.visitor.entry(item, &mut content)?,
-        }
-        content.skip()?;
-        let mut padding = [0; BLOCK];
-        let padding = &mut padding[..(body.wrapping_neg() % BLOCK as u64) as usize];
-        self.input.read_exact(padding).map_err(unreadable)?;
-        self.visitor.frame(padding);
+        self.body = self
+            .body
+            .checked_sub(text.len() as u64)
+            .ok_or_else(malformed)?;
         Ok(())
     }
 
-    /// The body of a header that has names or records.
-    fn names(&mut self, header: &Header) -> Result<Vec<u8>> {
-        let size = header.entry_size().map_err(|_| malformed())?;
-        if size > NAMES_MAX {
-            return Err(damaged("the name of an entry is longer than 16 MiB"));
+    /// The next piece of the content of the current entry. `None` at its end.
+    pub fn piece(&mut self) -> Result<Option<Bytes>, TarError> {
+        if self.body == 0 {
+            return Ok(None);
         }
-        let mut names = Vec::new();
-        let blocks = size.div_ceil(BLOCK as u64);
-        for _ in 0..blocks {
-            let block = self.block()?.ok_or_else(|| damaged("it ends too early"))?;
-            names.extend_from_slice(&block);
-        }
-        names.truncate(size as usize);
-        Ok(names)
+        let len = self.body.min(READ_LEN as u64);
+        self.body -= len;
+        self.take(len as usize).map(Some)
     }
 
-    /// Reads to the end of the input, so that a decompressor verifies its checksums.
-    fn drain(&mut self) -> Result<()> {
-        let drained = io::copy(&mut self.input, &mut io::sink());
-        drained.map(drop).map_err(unreadable)
+    fn take(&mut self, len: usize) -> Result<Bytes, TarError> {
+        let bytes = self.blocks.take(len).map_err(TarError::Input)?;
+        if bytes.len() < len {
+            Err(TarError::Cut)
+        } else {
+            Ok(bytes)
+        }
     }
 }
 
-/// The content of an entry.
-struct Body<'a> {
-    input: &'a mut dyn Read,
-    left: u64,
+impl TarEntry {
+    /// Takes the names and the size that other headers state. Returns the map of a sparse file, and whether it goes on in the
+    /// body.
+    fn with_names(
+        &mut self,
+        pending: Pending,
+        dialect: Dialect,
+    ) -> Result<Option<(Map, bool)>, &'static str> {
+        if !pending.is_empty() {
+            let needed = if pending.extended.is_some() {
+                Dialect::Ustar
+            } else {
+                Dialect::Gnu
+            };
+            self.charge((dialect != needed).then_some(grammar::ORDER));
+            let is_file = self.header.as_old().linkflag == [0];
+            // Programs that look at this name only take a file for a directory.
+            self.charge((is_file && self.path.ends_with(b"/")).then_some(grammar::SLASH));
+        }
+        // Programs that take these names do not look at those in the header.
+        self.path = pending.path.unwrap_or(std::mem::take(&mut self.path));
+        self.link = pending.link.unwrap_or(std::mem::take(&mut self.link));
+        let Some(extended) = pending.extended else {
+            return Ok(None);
+        };
+        if let Some(size) = extended.size {
+            let is_same = size == self.size || (size >= grammar::LARGE && self.size == 0);
+            self.charge((!is_same).then_some(SIZES));
+            self.size = size;
+        }
+        let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
+        self.charge((extended.link.is_some() && !is_link).then_some(grammar::FORMAT));
+        self.path = extended.path.unwrap_or(std::mem::take(&mut self.path));
+        self.link = extended.link.unwrap_or(std::mem::take(&mut self.link));
+        let Some(mut sparse) = extended.sparse else {
+            return Ok(None);
+        };
+        let is_known = sparse.is_known() && sparse.allows(&self.path) && self.kind == Kind::File;
+        self.charge((!is_known).then_some(grammar::SPARSE));
+        self.path = sparse.name.take().unwrap_or(std::mem::take(&mut self.path));
+        let has_map = sparse.has_map_before_data();
+        Ok(Some((sparse.into_map(), has_map)))
+    }
+
+    /// Compares the type with the names and the size.
+    fn check(&mut self, in_header: u64) {
+        let is_stated = self.header.as_old().linkflag[0];
+        let is_v7 = is_stated == 0 && self.kind == Kind::Directory;
+        let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
+        let has_slash = self.path.ends_with(b"/") && !(is_v7 || is_stated == b'5');
+        self.charge(has_slash.then_some(grammar::SLASH));
+        let has_body = self.kind != Kind::File && (self.size > 0 || in_header > 0);
+        self.charge(has_body.then_some(grammar::BODY));
+        let is_nameless = self.path.is_empty() || (is_link && self.link.is_empty());
+        self.charge(is_nameless.then_some(grammar::FORM));
+    }
+
+    fn charge(&mut self, doubt: Option<&'static str>) {
+        self.doubt = self.doubt.or(doubt);
+    }
 }
 
-impl Read for Body<'_> {
+fn kind(flag: u8) -> Kind {
+    match flag {
+        b'0' | 0 | b'S' => Kind::File,
+        b'1' => Kind::HardLink,
+        b'2' => Kind::Symlink,
+        b'5' => Kind::Directory,
+        _ => Kind::Special,
+    }
+}
+
+/// The size in a header. That of a label may be blank.
+fn size(header: &Header) -> Result<u64, TarError> {
+    match header.as_old() {
+        old if old.linkflag == *b"V" && grammar::is_zero(&old.size) => Ok(0),
+        _ => header.entry_size().map_err(|_| TarError::Malformed(NUMBER)),
+    }
+}
+
+/// Whether the checksum is right. Some programs add signed bytes.
+fn is_header(header: &Header) -> bool {
+    let bytes = header.as_bytes();
+    let counted = |at: usize| {
+        if (148..156).contains(&at) {
+            b' '
+        } else {
+            bytes[at]
+        }
+    };
+    let unsigned: u32 = (0..BLOCK).map(|at| u32::from(counted(at))).sum();
+    let signed = || {
+        (0..BLOCK)
+            .map(|at| i64::from(counted(at).cast_signed()))
+            .sum::<i64>()
+    };
+    let stated = header.cksum();
+    stated.is_ok_and(|stated| stated == unsigned || i64::from(stated) == signed())
+}
+
+/// Reads the tar in `input`, to its last byte.
+pub(super) fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
+    let mut reader = TarReader::new(input, NAMES_MAX);
+    let mut holes = 0_u64;
+    loop {
+        let item = reader.next().map_err(failed)?;
+        visitor.frame(reader.frame());
+        match item {
+            None => return Ok(()),
+            Some(TarItem::Zeros) => {}
+            Some(TarItem::Doubt(path, reason)) => visitor.doubt(&path, reason)?,
+            Some(TarItem::Global(records)) => {
+                let comments = pax::records(&records)
+                    .flatten()
+                    .filter(|(key, _)| *key == b"comment");
+                comments.for_each(|(_, comment)| visitor.comment(comment));
+            }
+            Some(TarItem::Entry(entry)) => {
+                holes = holes.saturating_add(entry.hole().unwrap_or(0));
+                if holes > HOLES_MAX {
+                    return Err(damaged("its sparse files have more than 16 GiB of holes"));
+                }
+                pass(entry, &mut reader, visitor)?;
+            }
+        }
+    }
+}
+
+/// Passes `entry` on.
+fn pass<R: Read>(
+    entry: TarEntry,
+    reader: &mut TarReader<R>,
+    visitor: &mut dyn Visitor,
+) -> Result<()> {
+    if let Some(doubt) = entry.doubt {
+        visitor.doubt(&entry.path, doubt)?;
+    }
+    let item = Item {
+        path: &entry.path,
+        kind: entry.kind,
+        mode: entry.mode,
+        size: entry.size,
+        link: &entry.link,
+        header: Some(&entry.header),
+    };
+    match entry.sparse {
+        None => visitor.entry(&item, reader),
+        Some(map) => visitor.entry(&item, &mut Sparse::new(map, reader)),
+    }
+}
+
+/// Reads the content of the current entry.
+impl<R: Read> Read for TarReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let most = out.len().min(self.left.try_into().unwrap_or(usize::MAX));
-        let read = self.input.read(&mut out[..most])?;
+        let most = out.len().min(self.body.try_into().unwrap_or(usize::MAX));
+        let read = self.blocks.read(&mut out[..most])?;
         if read == 0 && most > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.left -= read as u64;
+        self.body -= read as u64;
         Ok(read)
     }
 }
 
-impl Body<'_> {
-    fn skip(&mut self) -> Result<()> {
-        let skipped = io::copy(self, &mut io::sink());
-        skipped.map(drop).map_err(unreadable)
+fn failed(error: TarError) -> Error {
+    match error {
+        TarError::Input(error) => unreadable(error),
+        TarError::Cut => damaged("it ends too early"),
+        TarError::Malformed(cause) => damaged(cause),
+        TarError::NoTar => Error::fatal("this is no archive").caused_by(
+            "it does not begin like a tar, a zip, or a file of gzip, zstd, xz, bzip2 or lzip",
+        ),
     }
-}
-
-/// Whether the checksum of `block` is right. Some programs add signed bytes.
-fn is_header(block: &[u8; BLOCK]) -> bool {
-    const CHECKSUM: std::ops::Range<usize> = 148..156;
-    let counted = |at: usize| {
-        if CHECKSUM.contains(&at) {
-            b' '
-        } else {
-            block[at]
-        }
-    };
-    let unsigned: u32 = (0..BLOCK).map(|at| u32::from(counted(at))).sum();
-    let signed: i32 = (0..BLOCK)
-        .map(|at| i32::from(counted(at).cast_signed()))
-        .sum();
-    let stated = Header::from_byte_slice(block).cksum();
-    stated.is_ok_and(|stated| stated == unsigned || i64::from(stated) == i64::from(signed))
-}
-
-/// Whether a field is a number: octal digits between blanks, or a binary number (tar(5), "GNU tar archives").
-fn is_number(field: &[u8]) -> bool {
-    let digits = until_nul(field).trim_ascii();
-    matches!(field, [0x80 | 0xff, ..]) || digits.iter().all(|byte| matches!(byte, b'0'..=b'7'))
-}
-
-fn until_nul(name: &[u8]) -> &[u8] {
-    name.split(|byte| *byte == 0).next().unwrap_or_default()
-}
-
-fn malformed() -> Error {
-    damaged("a header is malformed")
-}
-
-fn no_archive() -> Error {
-    Error::fatal("this is no archive").caused_by(
-        "it does not begin like a tar, a zip, or a file of gzip, zstd, xz, bzip2 or lzip",
-    )
 }

@@ -11,29 +11,57 @@ use std::{
 
 use rawzip::{
     CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
-    ZipEntry, ZipFileHeaderRecord, extra_fields::ExtraFieldId,
+    ZipEntry, ZipFileHeaderRecord,
 };
 
 use super::{
     compression::Raw,
     damage::{damaged, unreadable},
+    grammar,
     item::{Item, Kind, Visitor},
+    zip_grammar::{self, Header, Sums},
 };
 use sluice_base::error::{Error, Result};
 
 /// The longest target of a link, in bytes.
 const TARGET_MAX: u64 = 1 << 20;
-/// The lengths of a record after a content, in bytes: with or without a signature, of zip64 or not.
-const DESCRIPTOR: [u64; 4] = [12, 16, 20, 24];
 const TYPE: u32 = 0o170_000;
-/// The id and the length of an extra field, in bytes.
-const FIELD_HEADER: usize = 4;
-/// Where a record of the directory has the version of zip that its entry asks for (APPNOTE.TXT, section 4.3.12).
-const VERSION_AT: u64 = 6;
-/// The newest version, 6.3 (section 4.4.3). Readers pass over entries that ask for a newer one, or refuse the zip.
-const VERSION_MAX: [u8; 1] = [63];
-/// The signature of the record that says where the zip64 record is.
-const ZIP64_LOCATOR: &[u8] = b"PK\x06\x07";
+
+/// Where an entry is.
+struct Place {
+    start: u64,
+    /// The end of its content.
+    end: u64,
+    /// What the record after the content has to state, if there is one.
+    sums: Option<Sums>,
+}
+
+/// A content as it is decompressed.
+enum Plain<R: Read> {
+    Stored(R),
+    Deflated(flate2::read::DeflateDecoder<R>),
+    Zstd(zstd::Decoder<'static, io::BufReader<R>>),
+}
+
+impl<R: Read> Plain<R> {
+    /// The compressed bytes that decompression needed, if it knows its end.
+    fn read_len(&self) -> Option<u64> {
+        match self {
+            Self::Deflated(decoder) => Some(decoder.total_in()),
+            Self::Stored(_) | Self::Zstd(_) => None,
+        }
+    }
+}
+
+impl<R: Read> Read for Plain<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stored(reader) => reader.read(out),
+            Self::Deflated(decoder) => decoder.read(out),
+            Self::Zstd(decoder) => decoder.read(out),
+        }
+    }
+}
 
 /// Reads the zip in `file`.
 pub(super) fn read_file(file: File, raw: &Raw, visitor: &mut dyn Visitor) -> Result<()> {
@@ -76,8 +104,8 @@ fn add_all(file: &File, raw: &Raw) -> io::Result<()> {
 struct ZipReader<'a, R> {
     archive: &'a ZipArchive<R>,
     visitor: &'a mut dyn Visitor,
-    /// Where each entry is: its header, the end of its content, and whether a descriptor follows.
-    places: Vec<(u64, u64, bool)>,
+    /// Where each entry is.
+    places: Vec<Place>,
     local: Vec<u8>,
     /// The compressed bytes that other entries may still have, unless entries share bytes.
     left: u64,
@@ -106,18 +134,8 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         while let Some(record) = entries.next_entry().map_err(broken)? {
             self.entry(&record)?;
         }
-        let count = self.places.len() as u64;
         self.check_places()?;
-        self.check_end()?;
-        if self.archive.entries_hint() != count {
-            self.visitor
-                .doubt(b"", "the directory has more or fewer entries than it says")?;
-        }
-        if self.archive.end_offset() != len {
-            self.visitor
-                .doubt(b"", "data after the end of the archive")?;
-        }
-        Ok(())
+        self.check_end(len)
     }
 
     fn entry(&mut self, record: &ZipFileHeaderRecord<'_>) -> Result<()> {
@@ -127,32 +145,32 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         // Otherwise, a few bytes in many entries would take any time.
         let left = self.left.checked_sub(end.saturating_sub(start));
         self.left = left.ok_or_else(|| damaged("its entries share bytes"))?;
-        let has_descriptor = record.flags().has_data_descriptor();
-        self.places
-            .push((record.local_header_offset(), end, has_descriptor));
         if record.flags().is_encrypted() {
             return Err(Error::fatal("cannot read the archive").caused_by("a file is encrypted"));
         }
         let compressed = entry.reader();
-        let plain: Box<dyn Read + '_> = match record.compression_method() {
-            CompressionMethod::STORE => Box::new(compressed),
-            CompressionMethod::DEFLATE => Box::new(flate2::read::DeflateDecoder::new(compressed)),
+        let mut plain = match record.compression_method() {
+            CompressionMethod::STORE => Plain::Stored(compressed),
+            CompressionMethod::DEFLATE => {
+                Plain::Deflated(flate2::read::DeflateDecoder::new(compressed))
+            }
             CompressionMethod::ZSTD => {
-                Box::new(zstd::Decoder::new(compressed).map_err(unreadable)?)
+                Plain::Zstd(zstd::Decoder::new(compressed).map_err(unreadable)?)
             }
             other => {
                 let cause = format!("a file is compressed by the method '{other}'");
                 return Err(Error::fatal("cannot read the archive").caused_by(cause));
             }
         };
-        let mut content = entry.verifying_reader(plain);
+        let mut content = entry.verifying_reader(&mut plain);
         let mode = record.mode().value();
         let mut item = Item {
             path: record.file_path().as_bytes(),
             kind: match mode & TYPE {
                 _ if record.is_dir() => Kind::Directory,
                 0o040_000 => Kind::Directory,
-                0o100_000 => Kind::File,
+                // Some programs state no type, or no permissions at all.
+                0 | 0o100_000 => Kind::File,
                 0o120_000 => Kind::Symlink,
                 _ => Kind::Special,
             },
@@ -167,138 +185,115 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             read.map_err(unreadable)?;
             item.link = &target;
         } else if item.kind != Kind::File && item.size > 0 {
-            let doubt = "something that is no file has content";
-            self.visitor.doubt(item.path, doubt)?;
+            self.visitor.doubt(item.path, grammar::BODY)?;
         }
         self.visitor.entry(&item, &mut content)?;
-        let drained = io::copy(&mut content, &mut io::sink());
-        drained.map(drop).map_err(unreadable)
+        let path = item.path;
+        io::copy(&mut content, &mut io::sink()).map_err(unreadable)?;
+        let is_whole = plain.read_len().is_none_or(|len| len == end - start);
+        if !is_whole {
+            let doubt =
+                "its data ends early: programs that read in order find other entries after it";
+            self.visitor.doubt(path, doubt)?;
+        }
+        Ok(())
     }
 
-    /// Compares what the directory says of an entry with the header before its content, and with the record after it.
+    /// Compares the record of an entry in the directory with the header before its content, and with the known writers.
     fn check_headers(
         &mut self,
         record: &ZipFileHeaderRecord<'_>,
         entry: &ZipEntry<'_, R>,
     ) -> Result<()> {
         let local = entry.local_header(&mut self.local).map_err(broken)?;
-        let sums = (
-            record.crc32(),
-            record.compressed_size_hint(),
-            record.uncompressed_size_hint(),
-        );
-        let local_sums = (
-            local.crc32(),
-            local.compressed_size_hint(),
-            local.uncompressed_size_hint(),
-        );
-        let has_descriptor = record.flags().has_data_descriptor();
-        let agree = record.file_path().as_bytes() == local.file_path().as_bytes()
-            && record.compression_method() == local.compression_method()
-            && record.flags() == local.flags()
-            && (sums == local_sums || has_descriptor);
-        let descriptor = entry.reader().data_descriptor();
-        let descriptor = descriptor.ok().flatten().map(|descriptor| {
-            (
-                descriptor.crc32(),
-                descriptor.compressed_size(),
-                descriptor.uncompressed_size(),
-            )
-        });
-        let path = record.file_path();
-        if !agree || (has_descriptor && descriptor != Some(sums)) {
-            self.visitor
-                .doubt(path.as_bytes(), "its two headers disagree")?;
-        }
-        let (mut has_other_name, mut has_half_field) = (false, false);
-        for mut fields in [record.extra_fields(), local.extra_fields()] {
-            for (id, _) in fields.by_ref() {
-                has_other_name |= id == ExtraFieldId::INFO_ZIP_UNICODE_PATH;
-            }
-            // Some programs align contents by up to three bytes that are no field.
-            has_half_field |= fields.remaining_bytes().len() >= FIELD_HEADER;
-        }
-        if has_other_name {
-            self.visitor
-                .doubt(path.as_bytes(), "a field of its header states another name")?;
-        }
-        if has_half_field {
-            self.visitor
-                .doubt(path.as_bytes(), "a field of its header is cut")?;
-        }
-        self.check_version(record)
-    }
-
-    /// Looks for a version of zip that readers do not know. rawzip does not return it.
-    fn check_version(&mut self, record: &ZipFileHeaderRecord<'_>) -> Result<()> {
-        let mut version = [0];
-        let at = record.central_directory_offset() + VERSION_AT;
-        let read = self.archive.get_ref().read_exact_at(&mut version, at);
+        let mut fixed = ([0; zip_grammar::CENTRAL], [0; zip_grammar::LOCAL]);
+        let bytes = self.archive.get_ref();
+        let read = bytes
+            .read_exact_at(&mut fixed.0, record.central_directory_offset())
+            .and_then(|()| bytes.read_exact_at(&mut fixed.1, record.local_header_offset()));
         read.map_err(unreadable)?;
-        if version > VERSION_MAX {
-            let doubt = "it asks for a version of zip that there is not";
-            self.visitor.doubt(record.file_path().as_bytes(), doubt)?;
+        let central = Header {
+            name: record.file_path().as_bytes(),
+            extra: record.extra_fields().remaining_bytes(),
+        };
+        let local = Header {
+            name: local.file_path().as_bytes(),
+            extra: local.extra_fields().remaining_bytes(),
+        };
+        let sums = Sums {
+            crc: record.crc32(),
+            compressed: record.compressed_size_hint(),
+            plain: record.uncompressed_size_hint(),
+        };
+        let doubt = zip_grammar::check((&fixed.0, central), (&fixed.1, local), sums);
+        let end = entry.compressed_data_range().1;
+        self.places.push(Place {
+            start: record.local_header_offset(),
+            end,
+            sums: record.flags().has_data_descriptor().then_some(sums),
+        });
+        match doubt {
+            Some(doubt) => self.visitor.doubt(record.file_path().as_bytes(), doubt),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Compares where the directory is with what the records at the end say of it (APPNOTE.TXT, sections 4.3.14 to 4.3.16).
-    fn check_end(&mut self) -> Result<()> {
+    fn check_end(&mut self, len: u64) -> Result<()> {
         let bytes = self.archive.get_ref();
-        let mut end = self.archive.eocd_offset();
-        let mut locator = [0; 20];
-        let before = end.checked_sub(locator.len() as u64);
-        let stated = if let Some(at) = before
-            && bytes.read_exact_at(&mut locator, at).is_ok()
-            && locator.starts_with(ZIP64_LOCATOR)
-        {
-            let mut record = [0; 56];
-            end = u64_at(&locator, 8);
-            bytes.read_exact_at(&mut record, end).map_err(unreadable)?;
-            [u64_at(&record, 40), u64_at(&record, 48)]
-        } else {
-            let mut record = [0; 22];
-            bytes.read_exact_at(&mut record, end).map_err(unreadable)?;
-            [u32_at(&record, 12).into(), u32_at(&record, 16).into()]
-        };
+        let eocd = self.archive.eocd_offset();
         let start = self.archive.directory_offset();
-        if stated != [end.wrapping_sub(start), start] {
-            self.visitor
-                .doubt(b"", "the directory is not where the archive says")?;
+        let count = self.places.len() as u64;
+        let mut end = vec![0; (len - eocd).min(zip_grammar::END_MAX) as usize];
+        bytes.read_exact_at(&mut end, eocd).map_err(unreadable)?;
+        let before = eocd
+            .saturating_sub(zip_grammar::LARGE_END as u64)
+            .max(start);
+        let mut large = vec![0; (eocd - before) as usize];
+        bytes
+            .read_exact_at(&mut large, before)
+            .map_err(unreadable)?;
+        let large = zip_grammar::is_large(&large).then_some(&large[..]);
+        let directory = zip_grammar::Directory {
+            start,
+            len: large.map_or(eocd, |_| before) - start,
+            count,
+        };
+        if len - eocd > zip_grammar::END_MAX || !directory.is_stated(&end, large) {
+            let doubt = "its end disagrees with its entries: programs find different ones";
+            self.visitor.doubt(b"", doubt)?;
         }
         Ok(())
     }
 
-    /// Looks for bytes that belong to no entry, or to two.
+    /// Looks for bytes that belong to no entry, or to two, and for entries in another order than their headers.
     fn check_places(&mut self) -> Result<()> {
-        let mut places = std::mem::take(&mut self.places);
-        places.push((self.archive.directory_offset(), 0, false));
-        places.sort_unstable();
-        let (mut at, mut has_descriptor) = (0, false);
-        for place in places {
-            let doubt = match (place.0.checked_sub(at), has_descriptor) {
-                (Some(0), false) => None,
-                (Some(gap), true) if DESCRIPTOR.contains(&gap) => None,
-                (Some(_), _) => Some("bytes that belong to no entry"),
-                (None, _) => Some("two entries share bytes"),
+        let places = std::mem::take(&mut self.places);
+        let starts = places.iter().skip(1).map(|place| place.start);
+        let nexts = starts.chain([self.archive.directory_offset()]);
+        let is_first = places.first().is_none_or(|place| place.start == 0);
+        let mut is_whole = is_first && (!places.is_empty() || self.archive.directory_offset() == 0);
+        for (place, next) in places.iter().zip(nexts) {
+            let Some(gap) = next.checked_sub(place.end).filter(|gap| *gap <= 24) else {
+                is_whole = false;
+                break;
             };
-            if let Some(doubt) = doubt {
-                return self.visitor.doubt(b"", doubt);
-            }
-            (_, at, has_descriptor) = place;
+            let mut after = vec![0; gap as usize];
+            let read = self.archive.get_ref().read_exact_at(&mut after, place.end);
+            read.map_err(unreadable)?;
+            is_whole &= match &place.sums {
+                Some(sums) => sums.is_descriptor(&after),
+                None => gap == 0,
+            };
         }
+        if !is_whole {
+            let doubt =
+                "bytes belong to no entry, or to two: programs that read in order find others";
+            self.visitor.doubt(b"", doubt)?;
+        }
+        self.places = places;
         Ok(())
     }
-}
-
-fn u32_at(record: &[u8], at: usize) -> u32 {
-    let bytes = record[at..].first_chunk().expect("within the record");
-    u32::from_le_bytes(*bytes)
-}
-
-fn u64_at(record: &[u8], at: usize) -> u64 {
-    let bytes = record[at..].first_chunk().expect("within the record");
-    u64::from_le_bytes(*bytes)
 }
 
 fn broken(error: rawzip::Error) -> Error {
