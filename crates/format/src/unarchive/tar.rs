@@ -166,11 +166,12 @@ impl<R: Read> TarReader<R> {
             return Ok(Some(item));
         }
         loop {
+            let before = self.position();
             let Some(block) = self.block()? else {
                 return self.at_end();
             };
             if block == [0; BLOCK] {
-                self.end += BLOCK as u64;
+                self.end += self.position() - before;
                 if self.frame.len() >= ZEROS {
                     return Ok(Some(TarItem::Zeros));
                 }

@@ -52,16 +52,31 @@ fn headers_that_readers_understand_in_two_ways() {
         entry
     };
     for (mut entry, at, byte, words) in [
-        (a.clone(), 108, b'q', "a number of its header is malformed"),
-        (a.clone(), 136, b'-', "a number of its header is malformed"),
-        (a.clone(), 329, b'8', "a number of its header is malformed"),
-        (a.clone(), 124, 0xc0, "a number of its header is malformed"),
         (
-            gnu(a.clone()),
-            345,
-            b'x',
-            "its header has a prefix of another format",
+            a.clone(),
+            108,
+            b'q',
+            "a field of its header has an unknown form",
         ),
+        (
+            a.clone(),
+            136,
+            b'-',
+            "a field of its header has an unknown form",
+        ),
+        (
+            a.clone(),
+            329,
+            b'8',
+            "a field of its header has an unknown form",
+        ),
+        (
+            a.clone(),
+            124,
+            0xc0,
+            "a field of its header has an unknown form",
+        ),
+        (gnu(a.clone()), 345, b'x', "its header mixes formats"),
     ] {
         entry[at] = byte;
         seal(&mut entry, 0);
@@ -72,7 +87,8 @@ fn headers_that_readers_understand_in_two_ways() {
     }
     let entry = header(b"p/d/", b'7', b"", 0);
     let output = repo.compare_bytes(&archive(&[a.clone(), entry]), "HEAD");
-    let words = "doubt     d (its header is that of a file, its name that of a directory)\n";
+    let words =
+        "doubt     d (its type is unknown: some programs write a file, others skip the entry)\n";
     assert!(output.stdout.starts_with(words.as_bytes()), "{output}");
     // A binary number, and no number at all.
     for (at, field) in [
@@ -201,19 +217,16 @@ fn bombs() {
 fn data_after_the_end() {
     let (repo, a) = small();
     let one = archive(std::slice::from_ref(&a));
-    let words = "doubt      (data after the end of the archive)\n";
+    let words = "something follows its end";
     for (after, lines) in [
-        (b"text".to_vec(), words.to_owned()),
-        (vec![b'x'; 3000], words.to_owned()),
-        (
-            archive(&[file(b"p/b", b"b\n")]),
-            format!("{words}added     b (2 bytes)\n"),
-        ),
-        (one.clone(), format!("{words}twice     a (2 times)\n")),
+        (b"text".to_vec(), ""),
+        (vec![b'x'; 3000], ""),
+        (archive(&[file(b"p/b", b"b\n")]), "added     b (2 bytes)\n"),
+        (one.clone(), "twice     a (2 times)\n"),
     ] {
         let output = repo.compare_bytes(&[one.clone(), after.clone()].concat(), "HEAD");
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(said.starts_with(&lines), "{output}");
+        assert!(said.contains(words) && said.contains(lines), "{output}");
         assert!(matches!(output.code(), 1 | 11), "{output}");
         let gzipped = repo
             .shell("git archive --format=tar.gz --prefix=p/ HEAD")
@@ -300,24 +313,24 @@ fn records_of_a_zip_disagree() {
         (patch(&zip, CENTRAL, 48, b"V"), disagree),
         (
             patch(&zip, CENTRAL, 6, b"\x50"),
-            "it asks for a version of zip that there is not",
+            "it asks for an unknown version of zip",
         ),
         // The name before the extra field has nine bytes.
         (
             patch(&zip, CENTRAL, 46 + 9 + 2, b"\xff"),
-            "a field of its header is cut",
+            "a field of its header is unknown or cut",
         ),
         (
             patch(&zip, END, 12, b"\0"),
-            "the directory is not where the archive says",
+            "its end disagrees with its entries",
         ),
         (
             patch(&zip, END, 10, b"\x01\0"),
-            "the directory has more or fewer entries than it says",
+            "its end disagrees with its entries",
         ),
         (
             [&zip[..], b"x"].concat(),
-            "data after the end of the archive",
+            "its end disagrees with its entries",
         ),
     ] {
         let output = repo.compare_bytes(&zip, "v1");

@@ -6,6 +6,7 @@ mod hostile;
 mod mutations;
 mod options;
 mod origin;
+mod readers;
 
 use std::fs;
 

@@ -1,0 +1,116 @@
+//! Whatever `compare` accepts, every reader that is installed writes as the commit has it: honest archives of many writers, and
+//! random mutations of them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::support::{Repo, rounds, skip};
+
+/// What the archives in `fixtures/archives/honest` hold, below `p`.
+const TREE: &str = "n=$(printf 'n%.0s' $(seq 120)) && mkdir -p p/src/$n && cd p && echo one >a.txt && \
+                    printf '#!/bin/sh\\n' >run && chmod 755 run && ln -s a.txt link && echo long >src/$n/$n && \
+                    head -c 700 /dev/zero | tr '\\0' x >src/c && : >empty && ln -s src/$n/$n longlink && \
+                    git --git-dir=../.git --work-tree=. add . && git --git-dir=../.git commit -qm one && mkdir ../.git/same ../.git/mutated";
+/// The mutations that a quick run makes.
+const QUICK: u64 = 200;
+const ALL: u64 = 20_000;
+
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/commands/compare/archives.py")
+}
+
+fn honest() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/archives/honest")
+}
+
+fn repository() -> Repo {
+    let repo = Repo::init();
+    let _ = repo.shell(TREE).success();
+    repo
+}
+
+/// The archives of a folder, by name.
+fn archives(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Lets all readers extract the archives in `.git/same`, none of which writes other files without an error.
+fn assert_read_alike(repo: &Repo) {
+    let mut judge = repo.command("python3");
+    judge.arg(script()).args(["judge", "p", ".git/same"]);
+    let said = judge.output().expect("python3 starts");
+    let lines = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(
+        lines.ends_with("judged\n"),
+        "{lines}{}",
+        String::from_utf8_lossy(&said.stderr)
+    );
+    for line in lines.lines() {
+        match line.split_once(' ') {
+            Some(("missing", reader)) => skip(&format!("{reader} is not installed")),
+            _ => assert_eq!(line, "judged"),
+        }
+    }
+}
+
+#[test]
+fn honest_archives_have_no_doubt() {
+    let repo = repository();
+    for archive in archives(&honest()) {
+        let output = repo.sluice(["compare", archive.to_str().expect("ours"), "HEAD"]);
+        assert_eq!(output.code(), 0, "{}\n{output}", archive.display());
+        let to = repo
+            .path()
+            .join(".git/same")
+            .join(archive.file_name().expect("a file"));
+        fs::copy(&archive, to).expect("our own");
+    }
+    assert_read_alike(&repo);
+}
+
+/// Mutations with the numbers from `first` on.
+fn assert_mutations(first: u64, count: u64) {
+    let repo = repository();
+    let mut mutate = repo.command("python3");
+    let (first, count) = (first.to_string(), count.to_string());
+    mutate.arg(script()).arg("mutate").arg(honest());
+    let made = mutate.args([&first, &count, ".git/mutated"]).status();
+    assert!(made.expect("python3 starts").success());
+    for archive in archives(&repo.path().join(".git/mutated")) {
+        let output = repo.sluice(["compare", archive.to_str().expect("ours"), "HEAD"]);
+        assert!(
+            matches!(output.code(), 0 | 1 | 9 | 11 | 128),
+            "{}\n{output}",
+            archive.display()
+        );
+        if output.code() == 0 {
+            let to = repo
+                .path()
+                .join(".git/same")
+                .join(archive.file_name().expect("a file"));
+            fs::rename(&archive, to).expect("our own");
+        }
+    }
+    assert_read_alike(&repo);
+}
+
+#[test]
+fn mutations_are_read_alike() {
+    assert_mutations(0, QUICK);
+}
+
+#[test]
+#[ignore = "slow"]
+fn many_mutations_are_read_alike() {
+    let count = rounds(ALL);
+    for first in (QUICK..count).step_by(1000) {
+        assert_mutations(first, 1000.min(count - first));
+    }
+}
