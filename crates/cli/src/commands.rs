@@ -456,13 +456,15 @@ pub struct Verify {
     pub progress: ProgressOptions,
 }
 
-/// Compare an archive with a commit
+/// Compare an archive with a commit or another archive
 ///
 /// Reads a tar, a zip, a compressed tar or a directory once, writes no file, and prints each path that the commit has otherwise, or
 /// that only one of both has. If all files are the same, prints the command that makes these bytes, or the first difference between
 /// the bytes. The exit status is 1 if something differs, 9 if the repository lacks the commit, and 11 if the archive is damaged.
 #[derive(Parser, Clone, Debug)]
-#[command(override_usage = "git sluice compare [<options>] <archive> [<tree-ish>] [<path>...]")]
+#[command(
+    override_usage = "git sluice compare [<options>] <archive> [<tree-ish>|<archive>] [<path>...]"
+)]
 pub struct Compare {
     /// The archive: a file, a directory, or - for standard input
     #[arg(value_name = "archive", required = true)]
@@ -477,22 +479,18 @@ pub struct Compare {
     pub content: ContentOptions,
 
     /// Compare with the tag that differs least
-    #[arg(long, conflicts_with = "treeish", help_heading = BEYOND)]
+    #[arg(long, conflicts_with_all = ["treeish", "access_rules"], help_heading = BEYOND)]
     pub search: bool,
 
     /// Require the same bytes, not only the same files
     #[arg(long, help_heading = BEYOND)]
     pub bytes: bool,
 
-    /// Accept additional files that match this pattern
+    /// Accept the differences that this file lists
     ///
-    /// Patterns are those of .gitignore.
-    #[arg(long, value_name = "pattern", help_heading = BEYOND)]
-    pub ignore_added: Vec<OsString>,
-
-    /// Accept that files are missing that match this pattern
-    #[arg(long, value_name = "pattern", help_heading = BEYOND)]
-    pub ignore_missing: Vec<OsString>,
+    /// Each line has a class and a pattern of .gitignore, such as 'added configure' or 'missing .github/**'.
+    #[arg(long, value_name = "file", help_heading = BEYOND)]
+    pub expect: Option<OsString>,
 
     /// Print how text files differ
     ///

@@ -6,13 +6,13 @@ use super::table::{Class, Record, Table};
 use sluice_base::{error::Result, pipeline::Source};
 use sluice_core::{
     filter::Disposition,
-    plan::{Entry, Planner, Window, view::Sizes},
+    plan::{Blob, Entry, Planner, Window, view::Sizes},
     request::Content,
 };
 use sluice_format::{MemberKind, unarchive::Kind};
 use sluice_git::tree::Mode;
 
-/// The planned entries of an archive, one after another.
+/// The planned entries of an archive, one after another, with those that it leaves out.
 pub(super) struct Leaves {
     planner: Planner,
     window: Window,
@@ -23,7 +23,7 @@ pub(super) struct Leaves {
 impl Leaves {
     pub(super) fn new(content: Content) -> Self {
         let repositories = content.repositories.into_iter();
-        let trees = repositories.map(|repository| repository.tree.with(Sizes::Limited));
+        let trees = repositories.map(|repository| repository.tree.with(Sizes::Limited).with_all());
         Self {
             planner: Planner::new(trees, content.extras),
             window: Window::default(),
@@ -78,13 +78,17 @@ pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
     let mut last = None;
     while let Some((name, entry)) = leaves.peek()? {
         match table.find(name) {
-            _ if entry.is_omitted() => {}
+            Some(number) if entry.is_omitted() => {
+                let class = class_of_omitted(entry, table, number);
+                table.set(number, class);
+            }
+            None if entry.is_omitted() => {}
             Some(number) => {
                 let class = class(entry, content_decides, table, number);
                 table.set(number, class);
                 found.is_in_order &= last < Some(number);
                 last = Some(number);
-                found.has_undecided |= is_undecided(class);
+                found.has_undecided |= needs_content(class);
             }
             None if entry.mode == Mode::Directory => found.has_directories = false,
             None => {}
@@ -94,9 +98,12 @@ pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
     Ok(found)
 }
 
-/// Whether only the content that `git archive` writes decides.
-pub(super) fn is_undecided(class: Class) -> bool {
-    matches!(class, Class::Undecided | Class::UndecidedAsStored)
+/// Whether the content that `git archive` writes is needed: to decide, or because only the ends of lines may differ.
+pub(super) fn needs_content(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Undecided | Class::UndecidedAsStored | Class::Changed
+    )
 }
 
 /// The class of the entry of this `number`, compared with `entry` of a plan. The content of a file decides what is sent of it if
@@ -105,10 +112,12 @@ fn class(entry: &Entry, content_decides: bool, table: &Table, number: usize) -> 
     let record = table.get(number);
     let is_equal = table.id(number) == entry.id;
     let is_sent = entry.disposition == Disposition::Content;
+    let is_extra = matches!(entry.blob, Blob::Extra(_));
     match entry.kind {
+        MemberKind::Symlink if is_extra && record.kind == Kind::Symlink => Class::Undecided,
         MemberKind::File | MemberKind::Executable if record.kind == Kind::File => {
             match (
-                entry.treatment.is_none() && is_sent && !content_decides,
+                entry.treatment.is_none() && is_sent && !content_decides && !is_extra,
                 is_equal,
             ) {
                 (true, true) => with_mode(Class::Same, entry.kind, record),
@@ -137,8 +146,10 @@ pub(super) fn with_mode(class: Class, kind: MemberKind, record: &Record) -> Clas
     if is_right { class } else { Class::Mode }
 }
 
-/// The class of an entry of the tree that an archive would leave out, and that `record` has.
-pub(super) fn class_of_omitted(entry: &Entry, record: &Record, is_equal: bool) -> Class {
+/// The class of an entry of the tree that an archive would leave out, and that has this `number`.
+fn class_of_omitted(entry: &Entry, table: &Table, number: usize) -> Class {
+    let record = table.get(number);
+    let is_equal = table.id(number) == entry.id;
     match entry.kind {
         MemberKind::Directory if record.kind == Kind::Directory => Class::Same,
         MemberKind::File | MemberKind::Executable if record.kind == Kind::File => {

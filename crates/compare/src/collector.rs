@@ -26,7 +26,7 @@ use sluice_base::{
 use sluice_format::unarchive::{self, Form, Item, Kind, Raw, Source, Visitor, unreadable};
 
 /// Files of at most this many bytes are hashed by threads.
-const SMALL: u64 = 1 << 20;
+pub(super) const SMALL: u64 = 1 << 20;
 
 /// A reason why readers of an archive may disagree.
 pub(super) struct Doubt {
@@ -45,6 +45,8 @@ pub(super) struct Contents {
     pub(super) comment: Option<ObjectId>,
     /// What files of the archive say about its commit.
     pub(super) clues: Clues,
+    /// The commit whose changes the archive has, if it has changes alone.
+    pub(super) base: Option<String>,
     pub(super) doubts: Vec<Doubt>,
     /// Why the rest was not read.
     pub(super) damage: Option<Error>,
@@ -54,8 +56,6 @@ pub(super) struct Contents {
 pub(super) struct Reading<'a> {
     pub(super) hash: HashKind,
     pub(super) threads: Option<u16>,
-    /// Whether texts with CRLF are also known by their ids with LF.
-    pub(super) as_texts: bool,
     /// The limit of the list of entries, in bytes.
     pub(super) memory: u64,
     pub(super) console: Console<'a>,
@@ -82,6 +82,7 @@ pub(super) fn collect(source: Source, reading: Reading<'_>) -> Result<Contents> 
             tar: TarForm::default(),
             comment: None,
             clues: Clues::default(),
+            base: None,
             doubts: Vec::new(),
             reading,
         };
@@ -103,6 +104,7 @@ pub(super) fn collect(source: Source, reading: Reading<'_>) -> Result<Contents> 
         tar: collector.tar,
         comment: collector.comment,
         clues: collector.clues,
+        base: collector.base,
         doubts: collector.doubts,
         damage,
     })
@@ -119,6 +121,7 @@ struct Collector<'a> {
     tar: TarForm,
     comment: Option<ObjectId>,
     clues: Clues,
+    base: Option<String>,
     doubts: Vec<Doubt>,
     reading: Reading<'a>,
 }
@@ -127,28 +130,33 @@ struct Collector<'a> {
 struct Job {
     number: usize,
     hash: HashKind,
-    /// Whether the id of a text with LF instead of CRLF is needed, too.
-    as_text: bool,
     content: Vec<u8>,
 }
 
 impl Job {
     fn run(self, ids: &Ids) {
-        let mut hasher = blob(self.hash, self.content.len() as u64);
-        hasher.update(&self.content);
-        // With a collision attack in it, a content has no id and is equal to nothing.
-        if let Ok(id) = hasher.try_finalize() {
+        if let Some(id) = id(self.hash, &self.content) {
             ids.set(self.number, &id);
         }
-        if self.as_text && self.content.contains_str("\r\n") {
-            let text = self.content.replace("\r\n", "\n");
-            let mut hasher = blob(self.hash, text.len() as u64);
-            hasher.update(&text);
-            if let Ok(id) = hasher.try_finalize() {
-                ids.set_text(self.number, id);
-            }
+        if let Some(text) = with_newlines(&self.content)
+            && let Some(id) = id(self.hash, &text)
+        {
+            ids.set_text(self.number, id);
         }
     }
+}
+
+/// The id of the blob `content`. With a collision attack in it, a content has no id and is equal to nothing.
+pub(super) fn id(hash: HashKind, content: &[u8]) -> Option<ObjectId> {
+    let mut hasher = blob(hash, content.len() as u64);
+    hasher.update(content);
+    hasher.try_finalize().ok()
+}
+
+/// The text with `\n` at the end of each line, if a line of it ends otherwise.
+pub(super) fn with_newlines(content: &[u8]) -> Option<Vec<u8>> {
+    let is_other = content.contains_str("\r\n") && !content.contains(&0);
+    is_other.then(|| content.replace("\r\n", "\n"))
 }
 
 /// A hasher of a blob of `size` bytes.
@@ -177,7 +185,6 @@ impl Collector<'_> {
             let job = Job {
                 number,
                 hash,
-                as_text: self.reading.as_texts,
                 content: bytes,
             };
             self.clues.take(path, &job.content);
@@ -241,7 +248,6 @@ impl Visitor for Collector<'_> {
             Kind::Symlink => Job {
                 number,
                 hash: self.reading.hash,
-                as_text: false,
                 content: item.link.to_vec(),
             }
             .run(&self.ids),
@@ -263,6 +269,10 @@ impl Visitor for Collector<'_> {
     fn comment(&mut self, comment: &[u8]) {
         let id = ObjectId::from_hex(comment).ok();
         self.comment = self.comment.or(id);
+    }
+
+    fn base(&mut self, base: &[u8]) {
+        self.base = Some(base.to_str_lossy().into_owned());
     }
 
     fn frame(&mut self, bytes: &[u8]) {

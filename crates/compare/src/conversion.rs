@@ -7,11 +7,11 @@ use std::{
     thread,
 };
 
-use gix_hash::Kind as HashKind;
+use gix_hash::{Kind as HashKind, ObjectId};
 
 use super::{
-    classes::{is_undecided, with_mode},
-    collector::blob,
+    classes::{needs_content, with_mode},
+    collector::{SMALL, blob, id, with_newlines},
     table::{Class, Table},
 };
 use sluice_base::{
@@ -96,9 +96,47 @@ pub(super) fn settle(table: &mut Table) {
 impl Visitor for Decider<'_> {
     fn entry(&mut self, item: &Item<'_>, content: &mut dyn Read) -> Result<()> {
         let number = self.table.find(item.path);
-        let Some(number) = number.filter(|it| is_undecided(self.table.get(*it).class)) else {
+        let Some(number) = number.filter(|it| needs_content(self.table.get(*it).class)) else {
             return Ok(());
         };
+        let (found, text) = self.ids(item, content)?;
+        let is_same = found.is_some_and(|id| id == self.table.id(number));
+        let is_text = text.is_some_and(|id| id == self.table.text(number));
+        let kind = match item.mode & 0o100 {
+            _ if item.kind != Kind::File => MemberKind::Symlink,
+            0 => MemberKind::File,
+            _ => MemberKind::Executable,
+        };
+        let record = self.table.get(number);
+        let class = match (is_same, record.class) {
+            (true, _) if item.kind == Kind::Symlink => Class::Same,
+            (true, _) => with_mode(Class::Same, kind, record),
+            (false, Class::UndecidedAsStored) => with_mode(Class::AsStored, kind, record),
+            (false, _) if is_text => with_mode(Class::LineEndings, kind, record),
+            (false, _) => Class::Changed,
+        };
+        self.table.set(number, class);
+        Ok(())
+    }
+}
+
+impl Decider<'_> {
+    /// The id of what `item` has, and the id that it has if each line ends in `\n`.
+    fn ids(
+        &self,
+        item: &Item<'_>,
+        content: &mut dyn Read,
+    ) -> Result<(Option<ObjectId>, Option<ObjectId>)> {
+        if item.kind == Kind::Symlink {
+            return Ok((id(self.hash, item.link), None));
+        }
+        if item.size <= SMALL {
+            let mut bytes = Vec::new();
+            let _ = content.read_to_end(&mut bytes).map_err(unreadable)?;
+            let found = id(self.hash, &bytes);
+            let text = with_newlines(&bytes).map(|text| id(self.hash, &text));
+            return Ok((found, text.unwrap_or(found)));
+        }
         let mut hasher = blob(self.hash, item.size);
         let mut piece = vec![0; 64 << 10];
         loop {
@@ -107,21 +145,6 @@ impl Visitor for Decider<'_> {
                 read => hasher.update(&piece[..read]),
             }
         }
-        let is_same = hasher
-            .try_finalize()
-            .is_ok_and(|id| id == self.table.id(number));
-        let kind = match item.mode & 0o100 {
-            _ if item.kind != Kind::File => MemberKind::Symlink,
-            0 => MemberKind::File,
-            _ => MemberKind::Executable,
-        };
-        let record = self.table.get(number);
-        let class = match (is_same, record.class) {
-            (true, _) => with_mode(Class::Same, kind, record),
-            (false, Class::UndecidedAsStored) => with_mode(Class::AsStored, kind, record),
-            (false, _) => Class::Changed,
-        };
-        self.table.set(number, class);
-        Ok(())
+        Ok((hasher.try_finalize().ok(), None))
     }
 }

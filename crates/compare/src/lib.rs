@@ -1,18 +1,23 @@
 //! `compare`: says whether an archive has the files of a commit, and nothing else.
 //!
 //! The archive is read once, and only ids of its contents are kept. Then a walk over the tree compares ids, and blobs are read only
-//! where attributes may change a file. The command writes no file. In a partial clone it fetches only attribute files, and files
-//! that attributes may change.
+//! where attributes may change a file, or where one differs. The command writes no file. In a partial clone it fetches only attribute
+//! files and such files.
 
+mod applied;
+mod class;
 mod classes;
 mod collector;
 mod commit;
 mod conversion;
 mod diff;
+mod expect;
 mod form;
+mod input;
 mod listing;
 mod naming;
 mod package;
+mod pair;
 mod prefix;
 mod report;
 mod table;
@@ -24,27 +29,24 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
-use classes::{FirstWalk, is_undecided};
-use collector::{Contents, DAMAGED, Reading, collect};
+use class::{Counts, LineClass};
+use classes::{FirstWalk, needs_content};
+use collector::{Contents, DAMAGED};
 use commit::Rank;
 use conversion::Decider;
 use diff::{Differ, Texts};
 use listing::Listing;
 use naming::{Naming, SameFiles, quoted};
-use report::{Accepted, Counts, Line, LineClass, Report};
-use sluice_base::{
-    error::{Error, Result, counted},
-    progress::{Console, Meter, Total},
-};
-use sluice_cli::{Args, CliError, Compare, Filters, RawArgs};
-use sluice_core::context::{Context, Question};
+use report::Report;
+use sluice_base::error::{Error, Result, counted};
+use sluice_cli::{Args, CliError, Compare, ExtraContent, Filters, RawArgs};
+use sluice_core::context::{Context, Opened, Question};
 use sluice_core::{
     archive,
     output::report::{ArchiveResult, Subject},
-    plan::PlannedTree,
-    request::{self, Content, Purpose, Request, format::Formats},
+    request::{Content, Purpose, Request, format::Formats},
 };
-use sluice_format::unarchive::{self, Form, Kind, Raw, Source, Visitor};
+use sluice_format::unarchive::{self, Form, Raw, Visitor};
 use sluice_git::{
     environment::Environment,
     repository::{
@@ -64,19 +66,11 @@ pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError>
         opened,
         mut destination,
     } = question;
-    let mut comparison = Comparison {
-        options: &options,
-        args,
-        repository: opened.repository?,
-        formats: opened.formats,
-        environment: &opened.environment,
-        context: &mut context,
-        found_by: None,
-        refs: CommitNames::Unnamed,
-        nearest: None,
-    };
     let mut out = BufWriter::new(&mut destination);
-    let outcome = comparison.run(&mut out);
+    let outcome = match pair::other(&options, &opened.repository, &context) {
+        Some(other) => pair::run((&options, other), &args, &mut context, &mut out),
+        None => run_with_tree(&options, args, opened, &mut context, &mut out),
+    };
     out.flush().map_err(|error| Error::write(&error))?;
     drop(out);
     destination.complete()?;
@@ -85,20 +79,31 @@ pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError>
 
 /// The name of the comment of a tar or a zip.
 const COMMENT: &str = "the comment of the archive";
+/// The file in which `apply` notes the commit of a directory.
+const APPLIED: &str = ".git-sluice";
 /// The most tags that are compared as a whole.
 const FINALISTS: usize = 8;
 
-/// A report without lines so far.
-fn report<'o>(options: &Compare, out: &'o mut dyn Write) -> Report<'o> {
-    Report {
-        out,
-        json: options.json,
-        verbose: options.verbosity.is_verbose(),
-        added: Accepted::new(&options.ignore_added),
-        missing: Accepted::new(&options.ignore_missing),
-        counts: Default::default(),
-        accepted: 0,
-    }
+/// Compares the archive with a tree of the repository, and writes the lines to `out`.
+fn run_with_tree<'c>(
+    options: &Compare,
+    args: Args,
+    opened: Opened<'c>,
+    context: &mut Context<'c>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut comparison = Comparison {
+        options,
+        args,
+        repository: opened.repository?,
+        formats: opened.formats,
+        environment: &opened.environment,
+        context,
+        found_by: None,
+        refs: CommitNames::Unnamed,
+        nearest: None,
+    };
+    comparison.run(out)
 }
 
 /// A comparison whose options are understood.
@@ -120,17 +125,21 @@ struct Comparison<'a, 'c> {
 impl Comparison<'_, '_> {
     /// Compares, and writes the lines to `out`.
     fn run(&mut self, out: &mut dyn Write) -> Result<()> {
-        request::fit_paths("ignore-added", &self.options.ignore_added)?;
-        request::fit_paths("ignore-missing", &self.options.ignore_missing)?;
-        let mut contents = self.read()?;
+        let hash = self.repository.hash();
+        let mut report = input::report(self.options, self.context, out)?;
+        let mut contents = input::read(
+            (self.options, &self.options.archive),
+            &self.args,
+            hash,
+            self.context,
+        )?;
         self.find_commit(&mut contents)?;
         let (sent, found, prefix) = self.classify(&mut contents)?;
-        let mut report = report(self.options, out);
+        let below = sent.blob_policy.naming.below.clone();
         let subject = sent.subject();
         self.write_commit(subject.commit.as_deref(), &mut report)?;
         self.list(&mut contents, &sent, &prefix, &mut report)?;
         if self.options.diff {
-            let below = sent.blob_policy.naming.below.clone();
             self.show_texts(&mut contents, (&prefix, &below), &mut report)?;
         }
         self.end(&mut contents, &found, subject, &mut report)
@@ -147,52 +156,6 @@ impl Comparison<'_, '_> {
             self.decide(contents, (&prefix, &below))?;
         }
         Ok((sent, found, prefix))
-    }
-
-    /// Reads the archive.
-    fn read(&mut self) -> Result<Contents> {
-        let (source, len) = self.source()?;
-        let screen = self.context.screen(&self.options.progress);
-        let reading = Reading {
-            hash: self.repository.hash(),
-            threads: self.args.run.threads,
-            as_texts: self.options.search,
-            memory: self.args.run.memory,
-            console: Console::new(&mut *self.context.messages, screen),
-            meter: Meter::new("Comparing", len.map_or(Total::Unknown, Total::Bytes)),
-        };
-        collect(source, reading)
-    }
-
-    /// The archive, and its length if it is a file.
-    fn source(&self) -> Result<(Source, Option<u64>)> {
-        let word = &self.options.archive;
-        if word == "-" {
-            if self.options.diff {
-                return Err(Error::usage(
-                    "the option '--diff' requires a file or a directory",
-                ));
-            }
-            let refused = Error::fatal("cannot read an archive from a terminal");
-            return if self.context.runtime.input_is_terminal() {
-                Err(refused.hinted("git sluice compare <archive>"))
-            } else {
-                let stream = self.context.runtime.input()?;
-                Ok((Source::Stream(stream), self.context.runtime.input_len()))
-            };
-        }
-        let file = self.context.directory().file(word);
-        if file.path.is_dir() && self.options.bytes {
-            return Err(Error::usage(
-                "the option '--bytes' requires an archive, not a directory",
-            ));
-        }
-        if file.path.is_dir() {
-            return Ok((Source::Directory(file.path), None));
-        }
-        let open = file.open()?;
-        let metadata = open.metadata().ok().filter(|it| it.is_file());
-        Ok((Source::File(open), metadata.map(|it| it.len())))
     }
 
     /// Finds the commit and the directory, unless the words name a commit.
@@ -218,9 +181,13 @@ impl Comparison<'_, '_> {
         if self.options.search {
             return self.search(contents);
         }
+        let source = match contents.form {
+            Form::Directory => APPLIED,
+            Form::Tar(_) | Form::Zip => COMMENT,
+        };
         let comment = contents
             .comment
-            .map(|id| (id.to_string(), COMMENT.to_owned()));
+            .map(|id| (id.to_string(), source.to_owned()));
         let named = comment.or_else(|| belief.map(|it| (it.revision, it.source)));
         let (revision, source) = named.ok_or_else(|| {
             Error::fatal("the archive does not say which commit it has")
@@ -236,6 +203,7 @@ impl Comparison<'_, '_> {
     /// Finds the nearest tag: ids choose a few, and a whole comparison with each of these decides.
     fn search(&mut self, contents: &mut Contents) -> Result<()> {
         let given = self.args.content.prefix.clone();
+        let extras = self.args.content.extras.clone();
         let below = self.repository.prefix.clone();
         let table = &mut contents.table;
         let prefix = given.as_deref().map(OsStr::as_bytes);
@@ -252,6 +220,7 @@ impl Comparison<'_, '_> {
             let tag = OsString::from_vec(candidate.name.to_vec());
             self.args.content.treeish = Some(tag.clone());
             self.args.content.prefix.clone_from(&given);
+            self.args.content.extras.clone_from(&extras);
             let counts = match self.count(contents) {
                 Ok(counts) => counts,
                 Err(error) => {
@@ -273,6 +242,7 @@ impl Comparison<'_, '_> {
         };
         contents.table.reset();
         self.args.content.prefix = given;
+        self.args.content.extras = extras;
         self.refs = CommitNames::At(vec![tag.to_string_lossy().into_owned()]);
         self.args.content.treeish = Some(tag);
         self.nearest = Some((differences, tied));
@@ -284,9 +254,9 @@ impl Comparison<'_, '_> {
         contents.table.reset();
         let (sent, _, prefix) = self.classify(contents)?;
         let mut nowhere = io::sink();
-        let mut report = report(self.options, &mut nowhere);
+        let mut report = input::report(self.options, self.context, &mut nowhere)?;
         self.list(contents, &sent, &prefix, &mut report)?;
-        Ok(Counts(report.counts))
+        Ok(report.counts)
     }
 
     /// The prefix that the words give, or the directory that the entries share.
@@ -294,15 +264,15 @@ impl Comparison<'_, '_> {
         if let Some(prefix) = &self.args.content.prefix {
             return Ok(prefix.as_bytes().to_vec());
         }
-        let tree = self.request("tar", &self.args.clone())?.content;
-        let PlannedTree {
-            tree,
-            rules,
-            reader,
-            ..
-        } = &tree.archived().tree;
-        let names = prefix::root_names(&mut reader.clone(), *tree, *rules)?;
-        Ok(prefix::find(&contents.table, &names))
+        let expected = self.request("tar", &self.args.clone())?.content;
+        let prefix = prefix::find(&contents.table, &prefix::expected_names(expected)?);
+        for extra in &mut self.args.content.extras {
+            // As in git, the name of a virtual file is complete.
+            if !matches!(extra.content, ExtraContent::Virtual(_)) {
+                extra.name = [&prefix[..], &extra.name].concat().into();
+            }
+        }
+        Ok(prefix)
     }
 
     /// The request for an archive in this `format`, by `args`, with all trees and attribute files.
@@ -323,8 +293,9 @@ impl Comparison<'_, '_> {
     /// Passes the entries whose class `is_wanted` to `visitor`, with their contents as an archive has them.
     fn make(&mut self, paths: Vec<OsString>, visitor: &mut dyn Visitor) -> Result<()> {
         let mut args = self.args.clone();
-        // Without pathspecs, all files are made.
+        // Without pathspecs, all files are made. Those that options add match none.
         args.content.paths = paths;
+        args.content.ignore_unmatch = true;
         let request = self.resolve("tar", &args)?;
         conversion::make(request, visitor, self.context.messages)
     }
@@ -332,7 +303,7 @@ impl Comparison<'_, '_> {
     /// Decides about the files that attributes may change.
     fn decide(&mut self, contents: &mut Contents, names: (&[u8], &[u8])) -> Result<()> {
         let table = &mut contents.table;
-        let paths = conversion::pathspecs(table, is_undecided, names);
+        let paths = conversion::pathspecs(table, needs_content, names);
         let hash = self.repository.hash();
         self.make(paths, &mut Decider { table, hash })?;
         conversion::settle(&mut contents.table);
@@ -364,31 +335,15 @@ impl Comparison<'_, '_> {
         prefix: &[u8],
         report: &mut Report<'_>,
     ) -> Result<()> {
-        for doubt in &contents.doubts {
-            let path = doubt.path.strip_prefix(prefix).unwrap_or(&doubt.path);
-            report.line(Line {
-                reason: Some(doubt.reason),
-                ..Line::new(LineClass::Doubt, path)
-            })?;
-        }
-        let mut args = self.args.clone();
-        args.filters = Filters {
-            no_attributes: true,
-            submodules: args.filters.submodules,
-            submodule_git_dir: args.filters.submodule_git_dir,
-            ..Filters::default()
-        };
-        let whole = self.request("tar", &args)?.content;
-        let mut listing = Listing {
-            table: &mut contents.table,
-            report,
-            prefix,
-            is_whole: contents.damage.is_none(),
-        };
-        let mut view = whole.archived().tree.view.clone();
-        listing.tree(whole, sent.clone())?;
+        report.doubts(&contents.doubts, prefix)?;
+        let mut selection = sent.archived().tree.view.selection.clone();
+        let below = &sent.blob_policy.naming.below;
         let has_paths = !self.args.content.paths.is_empty();
-        listing.rest(|path| Ok(!has_paths || view.admits(path, Mode::File)?))
+        let mut listing = Listing::new(contents, report, prefix);
+        listing.tree(sent.clone())?;
+        listing.rest(|path| {
+            Ok(!has_paths || selection.admits(&[&below[..], path].concat(), Mode::File)?)
+        })
     }
 
     /// Writes how changed texts differ.
@@ -409,7 +364,7 @@ impl Comparison<'_, '_> {
             room: self.args.run.memory / 2,
         };
         self.make(paths, &mut texts)?;
-        let (source, _) = self.source()?;
+        let (source, _) = input::source(self.options, &self.options.archive, self.context)?;
         let mut differ = Differ {
             expected: texts,
             next: 0,
@@ -437,7 +392,7 @@ impl Comparison<'_, '_> {
         subject: Subject,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        let mut result = ArchiveResult::new(subject.tree);
+        let mut result = ArchiveResult::new(Some(subject.tree));
         result.commit = subject.commit;
         result.refs = match &self.refs {
             CommitNames::At(names) => names.clone(),
@@ -447,23 +402,7 @@ impl Comparison<'_, '_> {
         result.found_by = self.found_by.take();
         let prefix = self.args.content.prefix.as_deref().unwrap_or_default();
         result.prefix = prefix.to_string_lossy().into_owned();
-        let table = &contents.table;
-        let files = table
-            .sorted()
-            .filter(|it| table.get(*it).kind != Kind::Directory);
-        result.files = files.count() as u64;
-        if let Some(damage) = contents.damage.take() {
-            result.result = "damaged";
-            let cause = std::error::Error::source(&damage);
-            result.damage = cause.map(ToString::to_string);
-            report.end(result)?;
-            return Err(damage);
-        }
-        if !report.is_same() {
-            result.result = "differs";
-            report.end(result)?;
-            return Err(Error::archive_differs());
-        }
+        let mut result = report.count_files(contents, result, self.context.messages)?;
         let naming = self.name(contents, found, report)?;
         let is_other = matches!(naming, Naming::Other(_));
         match naming {
@@ -489,10 +428,13 @@ impl Comparison<'_, '_> {
         report: &Report<'_>,
     ) -> Result<Naming> {
         let other = |words: String| Ok(Naming::Other(words));
-        match (report.count(LineClass::AsStored), report.accepted) {
-            (0, 0) => {}
-            (0, accepted) => return other(counted(accepted, "accepted difference")),
-            (stored, _) => {
+        let stored = report.count(LineClass::AsStored) - report.left_out;
+        let left_out = counted(report.left_out, "file");
+        match (stored, report.left_out, report.accepted) {
+            (0, 0, 0) => {}
+            (0, 0, accepted) => return other(counted(accepted, "accepted difference")),
+            (0, _, _) => return other(format!("{left_out} that git archive leaves out")),
+            (stored, _, _) => {
                 return other(format!(
                     "{} as stored, attributes not applied",
                     counted(stored, "file")

@@ -1,21 +1,23 @@
-//! The second walk over a tree, which writes a line for each difference: the whole tree next to what an archive of it would have.
-//!
-//! The archive may leave out what the tree has, by attributes or options. The walk names the reason.
+//! The second walk over the plan of an archive, which writes a line for each difference. The plan says which entries are sent, and
+//! why others are left out.
 
 use super::{
-    classes::{Leaves, class_of_omitted},
-    report::{Line, LineClass, Report},
+    applied,
+    class::LineClass,
+    classes::Leaves,
+    collector::Contents,
+    report::{Line, Report},
     table::{Class, Table},
 };
 use sluice_base::error::Result;
 use sluice_core::{
-    filter::Disposition,
+    filter::{Disposition, OmissionReason},
     output::report::Unportable,
     plan::Entry,
     portability::{Doubles, PathHashes},
     request::Content,
 };
-use sluice_format::unarchive::Kind;
+use sluice_format::unarchive::{Form, Kind};
 use sluice_git::tree::Mode;
 
 /// The bytes of an entry while names that collide on other systems are looked for.
@@ -29,70 +31,57 @@ pub(super) struct Listing<'a, 'r> {
     pub(super) prefix: &'a [u8],
     /// Whether the archive was read to its end. Otherwise, nothing counts as missing.
     pub(super) is_whole: bool,
+    /// Whether the archive is a directory, to which archives may have been applied.
+    pub(super) is_directory: bool,
 }
 
-/// What an archive does with an entry of the tree.
-#[derive(Clone, Copy)]
-enum Plan {
-    Sent,
-    Omitted(&'static str),
-}
-
-impl Listing<'_, '_> {
-    /// Writes a line for each entry of the `whole` tree, of which an archive has the entries that are `sent`.
-    pub(super) fn tree(&mut self, whole: Content, sent: Content) -> Result<()> {
-        let (mut whole, mut sent) = (Leaves::new(whole), Leaves::new(sent));
-        // The directory that an option omits, and its words.
-        let mut omitted: Option<(Vec<u8>, &'static str)> = None;
-        while let Some((name, entry)) = whole.peek()? {
-            let planned = match sent.peek()? {
-                Some((planned, entry)) if planned == name => Some(entry.disposition),
-                _ => None,
-            };
-            if planned.is_some() {
-                sent.advance();
-            }
-            let is_below = |(above, _): &(Vec<u8>, _)| {
-                name.strip_prefix(&above[..])
-                    .is_some_and(|it| it.starts_with(b"/"))
-            };
-            let plan = match (planned, &omitted) {
-                (Some(Disposition::Omitted(reason)), _) => Plan::Omitted(reason.as_str()),
-                (Some(_), _) => Plan::Sent,
-                (None, Some(above)) if is_below(above) => Plan::Omitted(above.1),
-                (None, _) => Plan::Omitted("export-ignore"),
-            };
-            if let (Plan::Omitted(words), Some(_), Mode::Directory) = (plan, planned, entry.mode) {
-                omitted = Some((name.to_vec(), words));
-            }
-            self.entry(name, entry, plan)?;
-            whole.advance();
+impl<'a, 'r> Listing<'a, 'r> {
+    /// The listing of an archive with these `contents`, whose paths begin with `prefix`.
+    pub(super) fn new(
+        contents: &'a mut Contents,
+        report: &'a mut Report<'r>,
+        prefix: &'a [u8],
+    ) -> Self {
+        Self {
+            is_whole: contents.damage.is_none(),
+            is_directory: contents.form == Form::Directory,
+            table: &mut contents.table,
+            report,
+            prefix,
         }
-        // Files that options add.
-        while let Some((name, entry)) = sent.peek()? {
-            self.entry(name, entry, Plan::Sent)?;
-            sent.advance();
+    }
+
+    /// Writes a line for each entry of the plan of `content`.
+    pub(super) fn tree(&mut self, content: Content) -> Result<()> {
+        let mut leaves = Leaves::new(content);
+        while let Some((name, entry)) = leaves.peek()? {
+            self.entry(name, entry)?;
+            leaves.advance();
         }
         Ok(())
     }
 
-    fn entry(&mut self, name: &[u8], entry: &Entry, plan: Plan) -> Result<()> {
-        let path = name.strip_prefix(self.prefix).unwrap_or(name).to_vec();
-        let Some(number) = self.table.find(name) else {
-            return match entry.mode {
-                // An archive may have files without entries of their directories.
-                Mode::Directory => Ok(()),
-                _ => self.missing(&path, plan),
-            };
+    fn entry(&mut self, name: &[u8], entry: &Entry) -> Result<()> {
+        let path = name.strip_prefix(self.prefix).unwrap_or(name);
+        let reason = match entry.disposition {
+            Disposition::Omitted(reason) => Some(reason),
+            Disposition::Content | Disposition::Placeholder(..) => None,
         };
-        let record = self.table.get(number);
-        let mut reason = None;
-        if let (Plan::Omitted(words), Class::Unseen) = (plan, record.class) {
-            let is_equal = self.table.id(number) == entry.id;
-            reason = Some(words);
-            let class = class_of_omitted(entry, record, is_equal);
-            self.table.set(number, class);
+        match self.table.find(name) {
+            Some(number) => self.found(path, number, reason),
+            // An archive may have files without entries of their directories.
+            None if entry.mode == Mode::Directory => Ok(()),
+            None => self.missing(path, reason),
         }
+    }
+
+    /// Writes the line of the entry `number`, which `git archive` leaves out for the `reason`, if there is one.
+    pub(super) fn found(
+        &mut self,
+        path: &[u8],
+        number: usize,
+        reason: Option<OmissionReason>,
+    ) -> Result<()> {
         let record = self.table.get(number);
         if record.kind == Kind::Directory && record.class == Class::Same {
             return Ok(());
@@ -107,23 +96,28 @@ impl Listing<'_, '_> {
             Class::Mode if record.mode & 0o100 != 0 => (LineClass::Mode, Some("executable")),
             Class::Mode => (LineClass::Mode, Some("not executable")),
             Class::Type => (LineClass::Type, Some(kind_words(record.kind))),
-            _ => (LineClass::Changed, None),
+            Class::LineEndings => (LineClass::LineEndings, None),
+            Class::Changed | Class::Undecided | Class::UndecidedAsStored => {
+                (LineClass::Changed, None)
+            }
+            // The rest has a line of its own.
+            Class::Unseen | Class::Twice => return Ok(()),
         };
+        self.report.left_out += u64::from(class == LineClass::AsStored && reason.is_some());
         self.report.line(Line {
-            reason: words.or(reason),
-            ..Line::new(class, &path)
+            reason: words.or(reason.map(OmissionReason::as_str)),
+            ..Line::new(class, path)
         })
     }
 
-    fn missing(&mut self, path: &[u8], plan: Plan) -> Result<()> {
-        let (reason, is_expected) = match plan {
-            Plan::Sent if !self.is_whole => return Ok(()),
-            Plan::Sent => (None, false),
-            Plan::Omitted(words) => (Some(words), true),
-        };
+    /// Writes the line of a path that the archive lacks, which `git archive` leaves out for the `reason`, if there is one.
+    pub(super) fn missing(&mut self, path: &[u8], reason: Option<OmissionReason>) -> Result<()> {
+        if reason.is_none() && !self.is_whole {
+            return Ok(());
+        }
         self.report.line(Line {
-            reason,
-            is_expected,
+            reason: reason.map(OmissionReason::as_str),
+            is_expected: reason.is_some(),
             ..Line::new(LineClass::Missing, path)
         })
     }
@@ -169,6 +163,13 @@ impl Listing<'_, '_> {
             }
             let is_above = record.kind == Kind::Directory && self.table.has_below(name);
             if record.class != Class::Unseen || is_above {
+                continue;
+            }
+            if self.is_directory && applied::is_state(name) {
+                self.report.line(Line {
+                    reason: Some("written by git sluice apply"),
+                    ..Line::new(LineClass::Same, path)
+                })?;
                 continue;
             }
             let place = is_outside.then_some("outside of the prefix");

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use gix_hash::ObjectId;
 
-use super::table::Table;
+use super::{classes::Leaves, table::Table};
 use sluice_base::error::Result;
+use sluice_core::request::Content;
 use sluice_format::unarchive::Kind;
 use sluice_git::{
     objects::reader::Reader,
@@ -32,8 +33,43 @@ pub(super) fn root_names(
     Ok(names)
 }
 
+/// The names at the root of what an archive of `content` has.
+pub(super) fn expected_names(content: Content) -> Result<HashSet<Vec<u8>>> {
+    let (mut leaves, mut names) = (Leaves::new(content), HashSet::new());
+    while let Some((name, _)) = leaves.peek()? {
+        if !names.contains(first(name)) {
+            let _ = names.insert(first(name).to_vec());
+        }
+        leaves.advance();
+    }
+    Ok(names)
+}
+
+/// The first name of `path`.
+pub(super) fn first(path: &[u8]) -> &[u8] {
+    path.split(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+/// The directory that all entries of `table` share, with a slash at its end; empty if there is none.
+pub(super) fn shared(table: &Table) -> Vec<u8> {
+    let mut paths = table.sorted();
+    let Some(name) = paths.next().map(|it| first(table.path(it))) else {
+        return Vec::new();
+    };
+    let is_it = |number: usize| {
+        let path = table.path(number);
+        let is_directory = table.get(number).kind == Kind::Directory;
+        first(path) == name && (path != name || is_directory)
+    };
+    if table.sorted().all(is_it) {
+        [name, b"/"].concat()
+    } else {
+        Vec::new()
+    }
+}
+
 /// The prefix of the paths in `table`, empty or with a slash at its end: of the directories that most entries share, the one
-/// below which most of `names` are.
+/// below which most of `names` are. Without any of them, the directory that all entries share.
 pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     let (mut prefix, mut best, mut most) = (Vec::new(), Vec::new(), 0);
     for _ in 0..DEPTH_MAX {
@@ -47,7 +83,7 @@ pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
         prefix.extend_from_slice(&directory);
         prefix.push(b'/');
     }
-    best
+    if most == 0 { shared(table) } else { best }
 }
 
 /// What is in one directory of an archive.
@@ -67,7 +103,7 @@ impl Level {
             let Some(below) = table.path(number).strip_prefix(prefix) else {
                 continue;
             };
-            let name = below.split(|byte| *byte == b'/').next().unwrap_or_default();
+            let name = first(below);
             if names.contains(name) {
                 matched.insert(name);
             }

@@ -21,6 +21,8 @@ pub(super) enum Class {
     AsStored,
     /// With another content.
     Changed,
+    /// With a text that differs only in the ends of its lines.
+    LineEndings,
     /// With another permission.
     Mode,
     /// Of another type.
@@ -61,26 +63,31 @@ pub(super) struct Table {
     made: Option<(usize, usize)>,
     /// The bytes that are left of the limit.
     room: usize,
+    /// The number of texts that were charged to the limit.
+    texts: usize,
 }
+
+/// The bytes of an entry whose text has an id of its own, about.
+const TEXT: usize = 64;
 
 /// The ids of contents, by number. Threads fill them in.
 pub(super) struct Ids {
     hash: HashKind,
     bytes: Lock<Vec<u8>>,
-    /// The ids of texts with CRLF as git stores them, with LF.
+    /// The ids of texts with `\r\n`, as if each line ended in `\n`.
     texts: Lock<HashMap<usize, ObjectId>>,
 }
 
 impl Ids {
-    /// Sets the id of the entry of this `number` if it is stored with LF.
-    pub(super) fn set_text(&self, number: usize, id: ObjectId) {
-        let _ = self.texts.lock().insert(number, id);
-    }
-
     /// Sets the id of the entry of this `number`.
     pub(super) fn set(&self, number: usize, id: &oid) {
         let len = self.hash.len_in_bytes();
         self.bytes.lock()[number * len..][..len].copy_from_slice(id.as_bytes());
+    }
+
+    /// Sets the id that the text of this `number` has if each line ends in `\n`.
+    pub(super) fn set_text(&self, number: usize, id: ObjectId) {
+        let _ = self.texts.lock().insert(number, id);
     }
 
     fn get(&self, number: usize) -> ObjectId {
@@ -105,6 +112,7 @@ impl Table {
             at: 0,
             made: None,
             room: usize::try_from(limit).unwrap_or(usize::MAX),
+            texts: 0,
         }
     }
 
@@ -126,7 +134,9 @@ impl Table {
     pub(super) fn push(&mut self, path: &[u8], item: &Item<'_>) -> Result<usize> {
         let number = self.records.len();
         let each = size_of::<Record>() + size_of::<u32>() + self.ids.hash.len_in_bytes();
-        self.charge(each + path.len())?;
+        let texts = self.ids.texts.lock().len();
+        self.charge(each + path.len() + TEXT * (texts - self.texts))?;
+        self.texts = texts;
         if item.kind == Kind::HardLink {
             let link = clean(item.link);
             self.charge(link.len() + size_of::<(usize, Vec<u8>)>())?;
@@ -243,7 +253,7 @@ impl Table {
 
     /// Whether the entry of this `number` has the content of the blob `id`, as stored or with CRLF.
     pub(super) fn has_id(&self, number: usize, id: ObjectId) -> bool {
-        self.id(number) == id || self.ids.texts.lock().get(&number) == Some(&id)
+        self.id(number) == id || self.text(number) == id
     }
 
     /// Forgets what became of the entries.
@@ -283,6 +293,12 @@ impl Table {
     pub(super) fn made_path(&self, number: usize) -> Option<&[u8]> {
         let (_, original) = self.made.filter(|(made, _)| *made == number)?;
         Some(self.path(original))
+    }
+
+    /// The id of a file whose lines end in `\n`.
+    pub(super) fn text(&self, number: usize) -> ObjectId {
+        let text = self.ids.texts.lock().get(&number).copied();
+        text.unwrap_or_else(|| self.id(number))
     }
 
     pub(super) fn get(&self, number: usize) -> &Record {

@@ -240,6 +240,7 @@ impl Explainer {
             }
             OmissionReason::Missing => "its content is not in the repository".into(),
             OmissionReason::Submodule => "it is a submodule".into(),
+            OmissionReason::ExportIgnore => "the attribute export-ignore".into(),
             OmissionReason::Binary => "it is binary".into(),
         }
     }

@@ -18,11 +18,10 @@ const THREADED: [&str; 9] = [
 ];
 
 /// Options, each with the commands that have it.
-const OPTIONS: [(&str, &[&str]); 46] = [
+const OPTIONS: [(&str, &[&str]); 45] = [
     ("--search", &["compare"]),
     ("--bytes", &["compare"]),
-    ("--ignore-added=x", &["compare"]),
-    ("--ignore-missing=x", &["compare"]),
+    ("--expect=x", &["compare"]),
     ("--older-than=1d", &["prune"]),
     ("--at=x", &["apply"]),
     ("--channel=bucket/main", &["apply"]),

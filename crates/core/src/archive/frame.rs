@@ -1,8 +1,10 @@
 //! A tar without the contents of its files: all that `git archive` writes around them. Reads no blob but those of links.
 
+use std::sync::Arc;
+
 use super::{entry::member, prepare};
 use crate::{
-    plan::{Planner, view::Sizes},
+    plan::{Blob, Planner, extra::ExtraSource, view::Sizes},
     request::Request,
 };
 use sluice_base::{
@@ -25,6 +27,7 @@ pub fn frame(
     let mut readers: Vec<_> = readers.map(|it| it.tree.reader.clone()).collect();
     let trees = content.repositories.into_iter();
     let trees = trees.map(|repository| repository.tree.with(Sizes::Limited));
+    let extras = Arc::clone(&content.extras);
     let mut planner = Planner::new(trees, content.extras);
     let mut part = Part::<()>::default();
     let (mut written, mut target) = (0, Buffer::default());
@@ -37,13 +40,21 @@ pub fn frame(
             match entry.kind {
                 MemberKind::Directory => tar.directory(&member, &mut part),
                 MemberKind::Symlink => {
-                    let read = readers[window.store.0].read(&entry.id, &mut target);
-                    let unreadable = || Error::fatal("cannot read the target of a link");
-                    let kind = read.map_err(|failure| failure.explain(unreadable()))?;
-                    if kind.is_none() {
-                        return Ok(false);
+                    let extra = match entry.blob {
+                        Blob::Extra(number) => Some(&extras[number as usize].content),
+                        _ => None,
+                    };
+                    if let Some(ExtraSource::Bytes(target)) = extra {
+                        tar.symlink(&member, target, &mut part);
+                    } else {
+                        let read = readers[window.store.0].read(&entry.id, &mut target);
+                        let unreadable = || Error::fatal("cannot read the target of a link");
+                        let kind = read.map_err(|failure| failure.explain(unreadable()))?;
+                        if kind.is_none() {
+                            return Ok(false);
+                        }
+                        tar.symlink(&member, &target, &mut part);
                     }
-                    tar.symlink(&member, &target, &mut part);
                 }
                 MemberKind::File | MemberKind::Executable => {
                     let outline = Outline {

@@ -43,10 +43,12 @@ pub enum OmissionReason {
     Missing,
     /// The entry is a submodule.
     Submodule,
+    /// The attribute `export-ignore` excludes the entry. Only plans of all entries have it.
+    ExportIgnore,
 }
 
 impl OmissionReason {
-    /// All reasons. The index of each is its discriminant.
+    /// All reasons that a summary counts. The index of each is its discriminant.
     pub const ALL: [Self; 5] = [
         Self::Excluded,
         Self::TooLarge,
@@ -63,6 +65,7 @@ impl OmissionReason {
             Self::Binary => "binary",
             Self::Missing => "missing",
             Self::Submodule => "submodule",
+            Self::ExportIgnore => "export-ignore",
         }
     }
 }

@@ -42,6 +42,14 @@ impl PlannedTree {
         }
     }
 
+    /// The same tree, with the entries that are left out as omitted ones.
+    pub fn with_all(self) -> Self {
+        Self {
+            view: self.view.with_all(),
+            ..self
+        }
+    }
+
     /// One side of a comparison: `tree` as this tree is seen.
     pub fn side(&self, tree: ObjectId) -> Side {
         let side = Side::new(tree, self.view.clone(), self.rules);

@@ -35,6 +35,17 @@ pub struct View {
     pub filter: Arc<Filter>,
     sizes: Sizes,
     sizer: Sizer,
+    /// Why entries are left out, if the plan has those entries too.
+    left_out: Option<LeftOut>,
+}
+
+/// Why everything below a directory is left out.
+#[derive(Clone, Default)]
+struct LeftOut {
+    /// The reason for each directory that was entered.
+    entered: Vec<Option<OmissionReason>>,
+    /// The reason for the directory that is entered next.
+    next: Option<OmissionReason>,
 }
 
 /// The sizes that have to be known before the blobs are located.
@@ -99,6 +110,7 @@ impl Clone for View {
             filter: Arc::clone(&self.filter),
             sizes: self.sizes,
             sizer: Sizer::default(),
+            left_out: self.left_out.clone(),
         }
     }
 }
@@ -117,7 +129,27 @@ impl View {
             filter: Arc::new(filter),
             sizes,
             sizer: Sizer::default(),
+            left_out: None,
         }
+    }
+
+    /// The same view, in which entries that attributes and filters leave out are omitted entries. What the reader may not know
+    /// stays hidden.
+    pub fn with_all(self) -> Self {
+        Self {
+            left_out: Some(LeftOut::default()),
+            ..self
+        }
+    }
+
+    /// Whether entries that are left out are in the plan.
+    pub fn has_all(&self) -> bool {
+        self.left_out.is_some()
+    }
+
+    /// Why everything in the directory entered last is left out.
+    fn left_out(&self) -> Option<OmissionReason> {
+        *self.left_out.as_ref()?.entered.last()?
     }
 
     /// Chooses the `sizes` that are looked up.
@@ -139,13 +171,27 @@ impl View {
 
     /// Decide about the directory `path`, which has no slash at its end.
     pub fn directory(&mut self, path: &[u8]) -> DirectoryVerdict {
-        if !self.selection.directory(path) {
+        if !self.selection.reaches(path) {
             return DirectoryVerdict::Hidden;
         }
-        match self.filter.directory(path) {
-            DirectoryDecision::Passes => DirectoryVerdict::Entered,
-            DirectoryDecision::Excluded => DirectoryVerdict::Omitted(OmissionReason::Excluded),
-            DirectoryDecision::Denied => DirectoryVerdict::Hidden,
+        let is_ignored = self.selection.ignores(path);
+        if is_ignored && !self.has_all() {
+            return DirectoryVerdict::Hidden;
+        }
+        let reason = match self.filter.directory(path) {
+            DirectoryDecision::Denied => return DirectoryVerdict::Hidden,
+            DirectoryDecision::Passes => None,
+            DirectoryDecision::Excluded => Some(OmissionReason::Excluded),
+        };
+        let ignored = is_ignored.then_some(OmissionReason::ExportIgnore);
+        let reason = self.left_out().or(ignored).or(reason);
+        if let Some(left_out) = &mut self.left_out {
+            left_out.next = reason;
+        }
+        match reason {
+            Some(reason) if self.filter.allows_all(path) => DirectoryVerdict::Omitted(reason),
+            // Only an allowed entry reveals the directory.
+            _ => DirectoryVerdict::Entered,
         }
     }
 
@@ -157,12 +203,18 @@ impl View {
         root: ObjectId,
         path: &[u8],
     ) -> Result<()> {
+        if let Some(left_out) = &mut self.left_out {
+            left_out.entered.push(left_out.next.take());
+        }
         let entered = self.selection.enter(reader, trees, root, path);
         entered.map_err(|error| reported(error, root, self.is_redacted()))
     }
 
     /// Leave the directory entered last.
     pub fn leave(&mut self) {
+        if let Some(left_out) = &mut self.left_out {
+            let _ = left_out.entered.pop();
+        }
         self.selection.leave();
     }
 
@@ -180,7 +232,13 @@ impl View {
         (mode, is_entered): (Mode, bool),
         id: ObjectId,
     ) -> Option<Leaf> {
-        let treatment = self.selection.treatment(path, mode)?;
+        if let Some(reason) = self.left_out() {
+            return Some(Leaf::omitted(mode, reason));
+        }
+        let Some(treatment) = self.selection.treatment(path, mode) else {
+            let omitted = || Leaf::omitted(mode, OmissionReason::ExportIgnore);
+            return self.has_all().then(omitted);
+        };
         if self.filter.excludes(path, mode) {
             return Some(Leaf::omitted(mode, OmissionReason::Excluded));
         }
@@ -254,6 +312,7 @@ impl View {
     /// rules only an entry that is sent does.
     pub fn brings_directories(&self, leaf: Option<&Leaf>) -> bool {
         match leaf.map(|leaf| leaf.disposition) {
+            _ if self.left_out().is_some() => false,
             Some(Disposition::Omitted(OmissionReason::Excluded | OmissionReason::Submodule)) => {
                 false
             }

@@ -128,7 +128,12 @@ impl Walk {
             }
             Some(TreeStep::Directory(id)) => match self.view.directory(&self.path) {
                 DirectoryVerdict::Entered => self.enter(reader, id)?,
-                DirectoryVerdict::Omitted(reason) => self.omit_directory(builder, id, reason),
+                DirectoryVerdict::Omitted(reason) => {
+                    self.omit_directory(builder, id, reason);
+                    if self.view.has_all() {
+                        self.enter(reader, id)?;
+                    }
+                }
                 DirectoryVerdict::Hidden => {}
             },
             Some(TreeStep::Leaf { mode, id }) => {

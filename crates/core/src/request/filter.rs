@@ -481,7 +481,7 @@ fn fit_tree(path: &OsStr) -> Result<()> {
 }
 
 /// Refuses `patterns` of the `option` that no path can match: they would have no effect, and nobody would notice.
-pub fn fit_paths(option: &str, patterns: &[OsString]) -> Result<()> {
+fn fit_paths(option: &str, patterns: &[OsString]) -> Result<()> {
     for pattern in patterns.iter().map(|pattern| pattern.as_bytes()) {
         if let Some(spelling) = exclude::matching_spelling(pattern) {
             let values = [option.as_bytes(), pattern];

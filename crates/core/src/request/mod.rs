@@ -33,7 +33,6 @@ pub use archived::ArchivedRepository;
 pub use budget::Budget;
 pub use configuration::{KEYS, is_stable};
 pub use delta::Delta;
-pub use filter::fit_paths;
 pub use gzip::{KEY as GZIP_KEY, check as check_gzip};
 pub use host_defaults::fill as fill_host_defaults;
 pub use inputs::Inputs;

@@ -1,4 +1,4 @@
-//! Reads a directory as if it were an archive. Links are not followed, and `.git` at the top is not read.
+//! Reads a directory as if it were an archive. Links are not followed, and of `.git` at the top only the directory is an entry.
 
 use std::{
     fs::{self, File, Metadata},
@@ -21,14 +21,12 @@ pub(super) fn read(top: &Path, visitor: &mut dyn Visitor) -> Result<()> {
         for entry in entries {
             let path = entry.map_err(|error| failed(&directory, &error))?.path();
             let below = path.strip_prefix(top).unwrap_or(&path);
-            if below == Path::new(".git") {
-                continue;
-            }
             let metadata = path
                 .symlink_metadata()
                 .map_err(|error| failed(&path, &error))?;
             read_entry((&path, below), &metadata, visitor)?;
-            if metadata.is_dir() {
+            // A repository is no part of what it holds, but it must not go unnoticed.
+            if metadata.is_dir() && below != Path::new(".git") {
                 directories.push(path);
             }
         }

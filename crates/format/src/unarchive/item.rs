@@ -49,6 +49,9 @@ pub trait Visitor {
     /// Takes the comment of the archive.
     fn comment(&mut self, _comment: &[u8]) {}
 
+    /// Takes the commit whose changes the archive has, as the archive states it.
+    fn base(&mut self, _base: &[u8]) {}
+
     /// Takes the next bytes of a tar that are not the content of a file.
     fn frame(&mut self, _bytes: &[u8]) {}
 }

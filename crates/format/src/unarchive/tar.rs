@@ -574,10 +574,13 @@ pub(super) fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()
             Some(TarItem::Zeros) => {}
             Some(TarItem::Doubt(path, reason)) => visitor.doubt(&path, reason)?,
             Some(TarItem::Global(records)) => {
-                let comments = pax::records(&records)
-                    .flatten()
-                    .filter(|(key, _)| *key == b"comment");
-                comments.for_each(|(_, comment)| visitor.comment(comment));
+                for (key, value) in pax::records(&records).flatten() {
+                    match key {
+                        b"comment" => visitor.comment(value),
+                        b"GITSLUICE.base" => visitor.base(value),
+                        _ => {}
+                    }
+                }
             }
             Some(TarItem::Entry(entry)) => {
                 holes = holes.saturating_add(entry.hole().unwrap_or(0));

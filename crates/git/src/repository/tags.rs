@@ -11,7 +11,7 @@ use super::{Repository, peel};
 use crate::{
     objects::reader::Reader,
     program,
-    refs::{RefTarget, Unclear},
+    refs::{AskGit, RefTarget},
 };
 
 /// What the full name of a tag begins with.
@@ -68,7 +68,7 @@ pub fn names(repository: &Repository, commit: ObjectId) -> CommitNames {
 }
 
 /// The refs whose names begin with `prefix`. The installed git lists those that this program cannot read.
-pub fn refs(repository: &Repository, prefix: &str) -> Result<Vec<RefTarget>, Unclear> {
+pub fn refs(repository: &Repository, prefix: &str) -> Result<Vec<RefTarget>, AskGit> {
     let unclear = match repository.refs.below(prefix.into()) {
         Err(unclear) => unclear,
         found => return found,

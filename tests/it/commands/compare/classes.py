@@ -74,7 +74,7 @@ def classes(archive, commit, prefix):
         elif content == written.get(path, (0, 0, 0))[1]:
             expected[path] = "same" if is_executable == stored[path][2] else "mode"
         elif content == stored[path][1]:
-            expected[path] = "as stored" if is_executable == stored[path][2] else "mode"
+            expected[path] = "as-stored" if is_executable == stored[path][2] else "mode"
         else:
             expected[path] = "changed"
     for path in stored:

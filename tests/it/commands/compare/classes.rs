@@ -73,16 +73,16 @@ fn stored_bytes_are_equal_too() {
     let archive = archive_after(&repo, script);
     let output = repo.compare_bytes(&archive, "-v v1");
     let lines = "same      .gitattributes\n\
-                 as stored .github/ci (export-ignore)\n\
+                 as-stored .github/ci (export-ignore)\n\
                  same      README\n\
                  same      docs/x\n\
-                 as stored dos.txt (attributes not applied)\n\
+                 as-stored dos.txt (attributes not applied)\n\
                  same      link\n\
                  same      run\n\
                  same      src/deep/numbers\n\
                  same      src/main.c\n\
-                 as stored version (attributes not applied)\n\
-                 same files, other bytes: 3 files as stored, attributes not applied\n";
+                 as-stored version (attributes not applied)\n\
+                 same files, other bytes: 2 files as stored, attributes not applied\n";
     assert_says(&output, 0, lines);
 }
 

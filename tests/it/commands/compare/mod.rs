@@ -7,6 +7,7 @@ mod mutations;
 mod options;
 mod origin;
 mod readers;
+mod questions;
 
 use std::fs;
 

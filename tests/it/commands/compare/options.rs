@@ -20,15 +20,14 @@ fn differences_can_be_accepted() {
     assert_says(&compare(""), 1, lines);
     let lines = "changed   README\nmissing   docs/x\nadded     configure (2 bytes)\n\
                  differs: 1 added, 1 changed, 1 missing of 10 files\n";
-    assert_says(&compare("--ignore-added=m4/"), 1, lines);
+    repo.write(".git/expected", "added m4/\n");
+    assert_says(&compare("--expect=.git/expected"), 1, lines);
+    repo.write(".git/expected", "added /configure\nadded m4\n");
     let lines =
         "changed   README\nmissing   docs/x\ndiffers: 0 added, 1 changed, 1 missing of 10 files\n";
-    assert_says(
-        &compare("--ignore-added=/configure --ignore-added=m4"),
-        1,
-        lines,
-    );
-    let accept = "--ignore-added=* --ignore-missing=docs";
+    assert_says(&compare("--expect=.git/expected"), 1, lines);
+    repo.write(".git/expected", "added *\nmissing docs\n");
+    let accept = "--expect=.git/expected";
     let lines = "changed   README\ndiffers: 0 added, 1 changed, 0 missing of 10 files\n";
     assert_says(&compare(accept), 1, lines);
     let output = repo.compare(&format!(
@@ -76,7 +75,7 @@ fn json_lines() {
         repo.git(["rev-parse", "v1^{tree}"]),
     );
     let counts = |added: u64, changed: u64, missing: u64, same: u64| {
-        json!({"added": added, "as_stored": 0, "changed": changed, "doubt": 0, "missing": missing, "mode": 0,
+        json!({"added": added, "as-stored": 0, "changed": changed, "doubt": 0, "line-endings": 0, "missing": missing, "mode": 0,
                "same": same, "twice": 0, "type": 0})
     };
     let expected = [

@@ -161,7 +161,8 @@ fn the_nearest_tag() {
     let script = "echo 0 >index && git add . && git commit -qm 0 && git tag v0.1 && for f in a b c; do echo $f >test-$f; done && \
                   for f in index lib util; do echo 5 >$f; done && git add . && git commit -qm 5 && git tag v5.0 && \
                   git tag v5.0-again && echo 6 >test-a && git commit -qam 6 && git tag v6 && echo 7 >lib && git commit -qam 7 && \
-                  git tag v7 && git tag tree v7^{tree} && git tag blob v7:lib";
+                  git tag v7 && git tag tree v7^{tree} && git tag blob v7:lib && \
+                  echo 'missing *' >.git/expected";
     let _ = repo.shell(script).success();
     let part = [("p/index", "5\n"), ("p/lib", "5\n"), ("p/util", "5\n")];
     let said = |files: &[(&str, &str)], words: &str| {
@@ -172,7 +173,7 @@ fn the_nearest_tag() {
         "nearest   v6 (3 files differ; 2 older tags are as near)"
     );
     assert_eq!(
-        said(&part, "--ignore-missing=*"),
+        said(&part, "--expect=.git/expected"),
         "nearest   v6 (0 files differ; 2 older tags are as near)"
     );
     assert_eq!(
@@ -180,7 +181,10 @@ fn the_nearest_tag() {
         "nearest   v5.0-again (4 files differ; an older tag is as near)"
     );
     assert_eq!(
-        said(&[("p/lib", "7\n"), ("p/x", "x\n")], "--ignore-missing=*"),
+        said(
+            &[("p/lib", "7\n"), ("p/x", "x\n")],
+            "--expect=.git/expected"
+        ),
         "nearest   v7 (1 file differs; an older tag is as near)"
     );
 }

@@ -52,8 +52,9 @@ pub struct ArchiveResult {
     /// The commit in hexadecimal, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The tree in hexadecimal.
-    pub tree: String,
+    /// The tree in hexadecimal, unless another archive takes its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
     /// What names the commit, if neither the user nor a search does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_by: Option<String>,
@@ -78,8 +79,8 @@ pub struct ArchiveResult {
 }
 
 impl ArchiveResult {
-    /// The result of a comparison with `tree`, without differences.
-    pub fn new(tree: String) -> Self {
+    /// The result of a comparison with `tree`, or with another archive, without differences.
+    pub fn new(tree: Option<String>) -> Self {
         Self {
             compare: COMPARE,
             result: "same",

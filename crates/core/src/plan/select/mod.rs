@@ -47,13 +47,21 @@ impl Selection {
         self.attributes.is_silent() && relative.is_none_or(Attributes::is_silent)
     }
 
-    /// Whether the directory `path` (without slash at its end) is to be read.
-    pub fn directory(&mut self, path: &[u8]) -> bool {
+    /// Whether entries below the directory `path` (without slash at its end) may be asked for.
+    pub fn reaches(&self, path: &[u8]) -> bool {
         let on_the_way = self.below.starts_with(path) && self.below.get(path.len()) == Some(&b'/');
         (on_the_way || path.starts_with(&self.below))
             && self.pathspecs.descend(&self.mount.path(path))
-            && !self.attributes.ignores(path, true)
-            && !self.copied_ignores(path, Mode::Directory)
+    }
+
+    /// Whether the directory `path` is to be read.
+    pub fn directory(&mut self, path: &[u8]) -> bool {
+        self.reaches(path) && !self.ignores(path)
+    }
+
+    /// Whether `export-ignore` excludes the directory `path`.
+    pub fn ignores(&mut self, path: &[u8]) -> bool {
+        self.attributes.ignores(path, true) || self.copied_ignores(path, Mode::Directory)
     }
 
     fn copied_ignores(&mut self, path: &[u8], mode: Mode) -> bool {

@@ -1,0 +1,161 @@
+//! Expectations: a file with the differences that a user expects of a package. Each line has a class and a pattern.
+
+use std::{cell::RefCell, collections::HashSet, io::Write};
+
+use bstr::{BStr, ByteSlice};
+
+use super::class::LineClass;
+use sluice_base::{
+    error::{Error, Result, format_bytes, printable_path},
+    io::print_line,
+};
+use sluice_core::filter::{
+    exclude::{Exclude, rules},
+    rule::Rule,
+};
+
+/// The longest path that is compared with patterns, in bytes.
+const PATH_MAX: usize = 64 << 10;
+
+/// The differences that are expected.
+#[derive(Default)]
+pub(super) struct Expectations {
+    /// The patterns for each class.
+    classes: Vec<(LineClass, Exclude)>,
+    /// All rules, in order.
+    rules: Vec<Rule>,
+    /// The lines that matched something.
+    met: RefCell<HashSet<Option<usize>>>,
+}
+
+impl Expectations {
+    /// The expectations in the `text` of the file that is called `name`.
+    pub(super) fn parse(name: &[u8], text: &[u8]) -> Result<Self> {
+        let mut lines = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim_start();
+            if line.is_empty() || line.starts_with(b"#") {
+                lines.push(None);
+                continue;
+            }
+            let end = line.find_byteset(" \t").unwrap_or(line.len());
+            let (word, pattern) = (&line[..end], line[end..].trim_start());
+            let class = LineClass::expectable().find(|class| class.as_str().as_bytes() == word);
+            let class = class.filter(|_| !pattern.is_empty());
+            let class = class.ok_or_else(|| refused(name, number))?;
+            lines.push(Some((class, pattern)));
+        }
+        let of = |class: LineClass| {
+            let pattern = |line: &Option<(LineClass, &[u8])>| match line {
+                Some((of, pattern)) if *of == class => pattern.to_vec(),
+                _ => Vec::new(),
+            };
+            // The other lines stay empty, so that rules know their numbers.
+            let lines: Vec<_> = lines.iter().map(pattern).collect();
+            (class, rules(name, &lines.join(&b'\n')))
+        };
+        let classes: Vec<_> = LineClass::expectable().map(of).collect();
+        let mut rules: Vec<_> = classes
+            .iter()
+            .flat_map(|(_, rules)| rules.clone())
+            .collect();
+        rules.sort_by_key(|rule| rule.line);
+        let classes = classes.into_iter();
+        Ok(Self {
+            classes: classes
+                .map(|(class, rules)| (class, Exclude::new(rules)))
+                .collect(),
+            rules,
+            met: RefCell::default(),
+        })
+    }
+
+    /// Whether a difference of this `class` is expected at `path` or at a directory above it.
+    pub(super) fn expects(&self, class: LineClass, path: &[u8]) -> bool {
+        let Some((_, patterns)) = self.classes.iter().find(|(of, _)| *of == class) else {
+            return false;
+        };
+        // No file system takes a longer path, and each directory of it would be looked at.
+        if patterns.is_empty() || path.len() > PATH_MAX {
+            return false;
+        }
+        let excludes = |path: &[u8], is_directory| {
+            let decision = patterns.decide(path, is_directory);
+            decision.is_some_and(|decision| {
+                let _ = self.met.borrow_mut().insert(decision.rule.line);
+                decision.excludes
+            })
+        };
+        let mut above = path.find_iter("/").map(|end| &path[..end]);
+        above.any(|it| excludes(it, true)) || excludes(path, false)
+    }
+
+    /// Warns on `messages` of the lines that matched no difference.
+    pub(super) fn warn(&self, messages: &mut dyn Write) {
+        let met = self.met.borrow();
+        for rule in self.rules.iter().filter(|rule| !met.contains(&rule.line)) {
+            let words = format_bytes("{} matches no difference", &[&rule.words()]);
+            print_line(messages, "warning: ", &words);
+        }
+    }
+}
+
+fn refused(name: &[u8], line: usize) -> Error {
+    let classes: Vec<_> = LineClass::expectable().map(LineClass::as_str).collect();
+    let number = line.to_string();
+    let values = [&printable_path(BStr::new(name))[..], number.as_bytes()];
+    Error::usage(format_bytes(
+        "--expect='{}': line {} has no class and pattern",
+        &values,
+    ))
+    .hinted(format!("the classes are {}", classes.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Expectations, LineClass};
+
+    #[test]
+    fn the_class_and_the_pattern_decide() {
+        let text = b"# what autotools add\nadded configure\n added  m4/\n\nmissing .github/**\r\nadded !m4/own\n";
+        let expected = Expectations::parse(b"x", text).expect("expectations");
+        for (class, path, is_expected) in [
+            (LineClass::Added, "configure", true),
+            (LineClass::Added, "a/configure", true),
+            (LineClass::Changed, "configure", false),
+            (LineClass::Added, "m4/x", true),
+            (LineClass::Added, "m4", false),
+            (LineClass::Missing, ".github/a/b", true),
+            (LineClass::Missing, "m4/x", false),
+            (LineClass::Doubt, "configure", false),
+        ] {
+            assert_eq!(
+                expected.expects(class, path.as_bytes()),
+                is_expected,
+                "{class:?} {path}"
+            );
+        }
+        let mut messages = Vec::new();
+        expected.warn(&mut messages);
+        let words = String::from_utf8(messages).expect("text");
+        assert_eq!(words, "warning: '!m4/own' (x:6) matches no difference\n");
+    }
+
+    #[test]
+    fn other_lines_are_refused() {
+        for text in [
+            "configure",
+            "added",
+            "same x",
+            "doubt *",
+            "twice *",
+            "Added x",
+            "added\n",
+        ] {
+            assert!(
+                Expectations::parse(b"x", text.as_bytes()).is_err(),
+                "{text}"
+            );
+        }
+    }
+}

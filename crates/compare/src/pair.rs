@@ -1,0 +1,128 @@
+//! Compares an archive with another archive, which takes the place of the tree. Knows no repository.
+
+use std::{
+    ffi::OsStr,
+    io::{self, Write},
+    os::unix::ffi::OsStrExt,
+};
+
+use bstr::BStr;
+use gix_hash::Kind as HashKind;
+
+use super::{
+    classes::with_mode,
+    collector::Contents,
+    input,
+    listing::Listing,
+    prefix,
+    table::{Class, Table},
+};
+use sluice_base::error::{Error, Result};
+use sluice_cli::{Args, Compare, Filters};
+use sluice_core::{context::Context, output::report::ArchiveResult};
+use sluice_format::{MemberKind, unarchive::Kind};
+use sluice_git::{
+    objects::reader::Reader,
+    repository::{Repository, treeish},
+};
+
+/// The archive that takes the place of the tree: a file that is no revision of the `repository`.
+pub(super) fn other<'o>(
+    options: &'o Compare,
+    repository: &Result<Repository>,
+    context: &Context<'_>,
+) -> Option<&'o OsStr> {
+    let word = options.content.treeish.as_deref()?;
+    let is_file = context.directory().file(word).path.exists();
+    let is_archive = is_file && context.directory().file(&options.archive).path.exists();
+    let is_revision = |repository: &Repository| {
+        let mut reader = Reader::new(repository.odb());
+        let word = BStr::new(word.as_bytes());
+        treeish::resolve(repository, &mut reader, word, &mut io::sink()).is_ok()
+    };
+    (is_archive && !repository.as_ref().is_ok_and(is_revision)).then_some(word)
+}
+
+/// Compares an archive with the `other` one, and writes the lines to `out`.
+pub(super) fn run(
+    (options, other): (&Compare, &OsStr),
+    args: &Args,
+    context: &mut Context<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let content = &args.content;
+    let is_plain = content.paths.is_empty() && content.extras.is_empty();
+    if !is_plain || options.bytes || options.diff || args.filters != Filters::default() {
+        let refused = "two archives are compared without paths, filters, '--bytes' and '--diff'";
+        return Err(Error::usage(refused));
+    }
+    let mut report = input::report(options, context, out)?;
+    let mut read = |word| input::read((options, word), args, HashKind::Sha256, context);
+    let (mut one, mut other) = (read(&options.archive)?, read(other)?);
+    if let Some(damage) = other.damage.take() {
+        return Err(damage);
+    }
+    let named = content.prefix.as_deref().map(OsStr::as_bytes);
+    let (prefix, of_other) = prefixes(&one.table, &other.table, named);
+    report.doubts(&one.doubts, &prefix)?;
+    report.doubts(&other.doubts, &of_other)?;
+    let mut listing = Listing::new(&mut one, &mut report, &prefix);
+    list(&mut listing, &other, &of_other)?;
+    let mut result = ArchiveResult::new(None);
+    result.prefix = String::from_utf8_lossy(&prefix).into_owned();
+    let result = report.count_files(&mut one, result, context.messages)?;
+    report.end(result)
+}
+
+/// The prefixes of `one` and of the `other` archive. The words may name the first one.
+fn prefixes(one: &Table, other: &Table, named: Option<&[u8]>) -> (Vec<u8>, Vec<u8>) {
+    let of_other = prefix::shared(other);
+    let paths = other.sorted().map(|it| other.path(it));
+    let names = paths.filter_map(|path| path.strip_prefix(&of_other[..]));
+    let names = names.map(|path| prefix::first(path).to_vec()).collect();
+    let of_one = named.map_or_else(|| prefix::find(one, &names), <[u8]>::to_vec);
+    (of_one, of_other)
+}
+
+/// Writes the lines of the differences between the archive of `listing` and the `other` one, whose paths begin with `prefix`.
+fn list(listing: &mut Listing<'_, '_>, other: &Contents, prefix: &[u8]) -> Result<()> {
+    let other = &other.table;
+    for theirs in other.sorted() {
+        let record = other.get(theirs);
+        let path = match other.path(theirs).strip_prefix(prefix) {
+            Some(path) if record.class != Class::Twice => path,
+            _ => continue,
+        };
+        let name = [listing.prefix, path].concat();
+        let Some(number) = listing.table.find(&name) else {
+            if record.kind != Kind::Directory || !other.has_below(other.path(theirs)) {
+                listing.missing(path, None)?;
+            }
+            continue;
+        };
+        let class = class(listing.table, number, other, theirs);
+        listing.table.set(number, class);
+        listing.found(path, number, None)?;
+    }
+    listing.rest(|_| Ok(true))
+}
+
+/// The class of the entry `number` of `table`, compared with the entry `theirs` of the `other` one.
+fn class(table: &Table, number: usize, other: &Table, theirs: usize) -> Class {
+    let (record, expected) = (table.get(number), other.get(theirs));
+    let kind = match expected.mode & 0o100 {
+        0 => MemberKind::File,
+        _ => MemberKind::Executable,
+    };
+    let is_equal = table.id(number) == other.id(theirs);
+    match (record.kind, expected.kind) {
+        (Kind::Directory, Kind::Directory) => Class::Same,
+        (Kind::File, Kind::File) if is_equal => with_mode(Class::Same, kind, record),
+        (Kind::File, Kind::File) if table.text(number) == other.text(theirs) => {
+            with_mode(Class::LineEndings, kind, record)
+        }
+        (Kind::Symlink, Kind::Symlink) if is_equal => Class::Same,
+        (one, other) if one == other => Class::Changed,
+        _ => Class::Type,
+    }
+}
