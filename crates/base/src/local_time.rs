@@ -1,4 +1,4 @@
-//! Local time, by the C library: one of seven modules with `unsafe` code.
+//! Local time, by the C library: one of eight modules with `unsafe` code.
 //!
 //! Time zones come from the process (`TZ`), as for git. The C library decides what they mean, because libraries in Rust read some of
 //! them otherwise: a summer time without rules, a name in another case, words after a rule.

@@ -1,4 +1,4 @@
-//! Decodes the symbols of a block (RFC 1951, 3.2.3) to literals and copied bytes: one of seven modules with
+//! Decodes the symbols of a block (RFC 1951, 3.2.3) to literals and copied bytes: one of eight modules with
 //! `unsafe` code.
 //!
 //! The time goes into a chain: the bit buffer gives an index, the table an entry, the entry the shift that

@@ -1,6 +1,6 @@
 //! Keeps the heap of the C library small: one heap for all threads, and unused memory goes back to the system, so that a
 //! process that answers for days stays as small as one that has just begun. Must not touch memory that is in use. One of
-//! seven modules with `unsafe` code.
+//! eight modules with `unsafe` code.
 #![allow(unsafe_code)]
 
 /// The process gives memory back with every thousandth request. The memory of a request lies between that of repositories

@@ -5,6 +5,7 @@
 use std::{
     env,
     ffi::OsStr,
+    io::{self, Write},
     os::unix::ffi::OsStrExt,
     path::Path,
     process::{Command, Output, Stdio},
@@ -27,6 +28,11 @@ const NAME_WIDTH: usize = 16;
 /// The start of the version that git-sluice prints, and of its usage as a server.
 const VERSION: &[u8] = b"git-sluice ";
 const SERVER: &[u8] = b"Serve 'git archive --remote'";
+/// A format that only git-sluice has, and a request of a client for all formats.
+const OWN_FORMAT: &str = "tar.zst";
+const FORMATS_REQUEST: &[u8] = b"0013argument --list0000";
+/// Why git writes the archives of a server.
+const MISSING: &str = "git, because git-sluice is missing or does not start";
 
 /// The state of one part.
 struct CheckedPart {
@@ -74,7 +80,9 @@ pub fn check(
         first_in_path(&file, paths),
         archives(&file),
         server(&file),
+        web_server(&file, repository),
         other_commands(&file),
+        within_git(&file),
         shared(environment, repository),
         log(environment, repository),
     ];
@@ -119,10 +127,7 @@ fn archives(file: &Path) -> CheckedPart {
         answer.filter(|answer| answer.stdout.starts_with(VERSION))
     };
     let Some(answer) = version(&["archive", "--version"]) else {
-        return CheckedPart::failing(
-            NAME_OF_PART,
-            "git, because git-sluice is missing or does not start",
-        );
+        return CheckedPart::failing(NAME_OF_PART, MISSING);
     };
     match version(&["-C", ".", "archive", "--version"]) {
         Some(_) => CheckedPart::in_force(NAME_OF_PART, answer.stdout.trim_end()),
@@ -138,11 +143,68 @@ fn server(file: &Path) -> CheckedPart {
     if answer.is_some_and(|answer| answer.stdout.starts_with(SERVER)) {
         CheckedPart::in_force("upload-archive", "git-sluice")
     } else {
-        CheckedPart::failing(
-            "upload-archive",
-            "git, because git-sluice is missing or does not start",
-        )
+        CheckedPart::failing("upload-archive", MISSING)
     }
+}
+
+/// The server of archives over HTTP, asked as a web server asks for a user that it knows.
+fn web_server(file: &Path, repository: Option<&Repository>) -> CheckedPart {
+    const NAME_OF_PART: &str = "http-backend";
+    let Some(repository) = repository else {
+        return CheckedPart::in_force(NAME_OF_PART, "unknown outside of a repository");
+    };
+    let mut command = Command::new(file);
+    command
+        .args(["-c", "tar.tar.zst.remote=true", "http-backend"])
+        .env("REQUEST_METHOD", "POST")
+        .env(
+            "PATH_TRANSLATED",
+            repository.git_dir.join("git-upload-archive"),
+        )
+        .env("CONTENT_TYPE", "application/x-git-upload-archive-request")
+        .env("CONTENT_LENGTH", FORMATS_REQUEST.len().to_string())
+        .env("REMOTE_USER", "check")
+        .env("GIT_HTTP_EXPORT_ALL", "")
+        .env_remove("HTTP_CONTENT_ENCODING");
+    let answer = converse(&mut command, FORMATS_REQUEST).unwrap_or_default();
+    if answer.contains_str(OWN_FORMAT) {
+        CheckedPart::in_force(NAME_OF_PART, "git-sluice")
+    } else if answer.contains_str("0008ACK") {
+        let state = format!("{MISSING}, or because the directory of the stand-in was moved");
+        CheckedPart::failing(NAME_OF_PART, state)
+    } else if answer.starts_with(b"Status: 403") {
+        CheckedPart::in_force(NAME_OF_PART, "no archives, because of http.uploadarchive")
+    } else {
+        CheckedPart::in_force(NAME_OF_PART, "no archives, which git serves since 2.44")
+    }
+}
+
+/// What `command` answers to `input`.
+fn converse(command: &mut Command, input: &[u8]) -> io::Result<Vec<u8>> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn()?;
+    let mut stdin = child.stdin.take();
+    // A server that refuses the request does not read it.
+    let _ = stdin.as_mut().map(|stdin| stdin.write_all(input));
+    drop(stdin);
+    Ok(child.wait_with_output()?.stdout)
+}
+
+/// What aliases, hooks and programs named `git-…` run as `git`.
+fn within_git(file: &Path) -> CheckedPart {
+    const NAME_OF_PART: &str = "within git";
+    let words = [
+        "-c",
+        "alias.sluice-check=!git archive --list",
+        "sluice-check",
+    ];
+    let answer = ask(file, &words).map(|answer| answer.stdout);
+    let state = if answer.is_some_and(|formats| formats.contains_str(OWN_FORMAT)) {
+        "git-sluice"
+    } else {
+        "git, because git puts its own programs first for aliases, hooks and 'git <name>'"
+    };
+    CheckedPart::in_force(NAME_OF_PART, state)
 }
 
 fn other_commands(file: &Path) -> CheckedPart {

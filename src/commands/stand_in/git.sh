@@ -1,9 +1,11 @@
 #!/bin/sh
 # git-sluice stand-in: 'git archive', 'git upload-archive' and 'git sluice' run git-sluice, everything else the real git.
-# 'git sluice stand-in' wrote this file. REAL_GIT names the real git, if it is not the next one in PATH.
+# 'git sluice stand-in' wrote this file. REAL_GIT names the real git, if it is not the next one in PATH. The file `git` next to
+# this one is a launcher that starts this script, or is a link to it.
 sluice={}
 known={}
 here={}
+self=${0%/*}/git
 
 fail() {
     printf 'fatal: %s\nhint: set REAL_GIT to the path of the real git\n' "$1" >&2
@@ -11,7 +13,7 @@ fail() {
 }
 
 is_other_program() {
-    [ -f "$1" ] && [ -x "$1" ] && ! [ "$1" -ef "$0" ]
+    [ -f "$1" ] && [ -x "$1" ] && ! [ "$1" -ef "$self" ]
 }
 
 # Sets `git` to the real git. Only the part of PATH after this file counts, so two files of this kind cannot find each
@@ -27,7 +29,7 @@ find_git() {
     IFS=:
     for directory in $PATH; do
         candidate=${directory:-.}/git
-        if [ "$candidate" -ef "$0" ]; then
+        if [ "$candidate" -ef "$self" ]; then
             git=
         elif [ -z "$git" ] && is_other_program "$candidate"; then
             git=$candidate
@@ -37,10 +39,12 @@ find_git() {
     [ -n "$git" ] || fail "git-sluice's stand-in cannot find the real git"
 }
 
+is_in_place() {
+    [ "$here/git" -ef "$self" ]
+}
+
 # git-sluice may have been removed, be a program for another machine or an empty file. Its shortest answer shows that it starts.
-# After options of git, git starts this file again, under a name that only this directory has, unless the directory was moved.
 can_sluice() {
-    [ "$before" -eq 0 ] || [ "$here/git-sluice-program" -ef "$0" ] || return
     case $("$sluice" upload-archive -h 2>/dev/null </dev/null) in
         *"git sluice upload-archive"*) ;;
         *) return 1 ;;
@@ -62,19 +66,21 @@ is_shell_for_archives() {
     esac
 }
 
-# git would start its server of repositories with its own programs first in PATH, so the server would not find this file.
-start_daemon() {
-    daemon=$("$git" --exec-path)/git-daemon
-    [ -x "$daemon" ] || return
-    shift
-    PATH=$here:$PATH exec "$daemon" "$@"
-}
-
 start_git() {
     trap - EXIT
     find_git
-    [ "$1" != daemon ] || start_daemon "$@"
     exec "$git" "$@"
+}
+
+# Starts a server of git with the words after its name. git would put its own programs first in PATH, and `http-backend` does so
+# itself, so the server would not find this directory. The programs that the server starts get their GIT_EXEC_PATH back.
+start_server() {
+    find_git
+    server=$("$git" --exec-path)/git-$command
+    [ -x "$server" ] || start_git "$command" "$@"
+    GIT_SLUICE_STAND_IN=${GIT_SLUICE_STAND_IN%%:"$command":*}
+    export GIT_SLUICE_EXEC_PATH="$GIT_EXEC_PATH" GIT_EXEC_PATH="$here" PATH="$here:$PATH"
+    exec "$server" "$@"
 }
 
 # Starts git-sluice with the words after `sluice`, or all. If it was removed or is being replaced since it was tried, git goes
@@ -99,13 +105,21 @@ esac
 if [ "${0##*/}" = git-sluice-program ]; then
     command=${GIT_SLUICE_STAND_IN#*:*:}
     command=${command%%:*}
+    case $command in
+        daemon | http-backend) start_server "$@" ;;
+    esac
     start_sluice "$@"
+fi
+# A server of git started this file.
+if [ "$GIT_EXEC_PATH" = "$here" ]; then
+    GIT_EXEC_PATH=$GIT_SLUICE_EXEC_PATH
+    [ -n "$GIT_EXEC_PATH" ] || unset GIT_EXEC_PATH
 fi
 [ "$rounds" -lt 32 ] || fail "git-sluice's stand-in and another 'git' start each other"
 export GIT_SLUICE_STAND_IN=$((rounds + 1)):$$
 
 case ${0##*/} in
-    git-upload-archive) set -- upload-archive "$@" ;;
+    git-upload-archive | git-http-backend) set -- "${0##*/git-}" "$@" ;;
     *) is_shell_for_archives "$@" && set -- upload-archive "$repository" ;;
 esac
 
@@ -119,32 +133,45 @@ for word; do
             -C | -c | --git-dir | --work-tree | --namespace | --config-env | --attr-source | --super-prefix) is_value=yes ;;
             -h | --help | -v | --version) break ;;
             -*) ;;
-            archive | upload-archive | sluice) command=$word; break ;;
+            archive | upload-archive | sluice | daemon | http-backend) command=$word; break ;;
             *) break ;;
         esac
     fi
     before=$((before + 1))
 done
-# The client of another repository is git.
-[ -z "$command" ] || [ "$command" = sluice ] || for word; do
-    case $word in
-        --remote | --remote=*) command= ;;
-    esac
-done
+case $command in
+    archive | upload-archive)
+        # The client of another repository is git.
+        for word; do
+            case $word in
+                --remote | --remote=*) command= ;;
+            esac
+        done
+        ;;
+esac
+case $command in
+    '') ;;
+    daemon | http-backend) is_in_place || command= ;;
+    # After options of git, git starts this file again, under a name that only this directory has, unless the directory was moved.
+    *) { [ "$before" -eq 0 ] || is_in_place; } && can_sluice || command= ;;
+esac
+[ -n "$command" ] || start_git "$@"
 
-if [ -n "$command" ] && can_sluice; then
-    # git-sluice learns in place of which command it runs, and the PATH of its caller.
-    export GIT_SLUICE_STAND_IN="$GIT_SLUICE_STAND_IN:$command:$PATH"
-    if [ "$before" -eq 0 ]; then
-        [ "$command" != sluice ] || shift
-        start_sluice "$@"
-    fi
-    export PATH="$here:$PATH"
-    for word; do
-        shift
-        [ "$before" -ne 0 ] || set -- "$@" sluice-program
-        [ "$before" -eq 0 ] && [ "$word" = sluice ] || set -- "$@" "$word"
-        before=$((before - 1))
-    done
-fi
+# git-sluice learns in place of which command it runs, and the PATH of its caller.
+export GIT_SLUICE_STAND_IN="$GIT_SLUICE_STAND_IN:$command:$PATH"
+case $before$command in
+    0sluice) shift && start_sluice "$@" ;;
+    0daemon | 0http-backend) shift && start_server "$@" ;;
+    0*) start_sluice "$@" ;;
+esac
+export PATH="$here:$PATH"
+for word; do
+    shift
+    [ "$before" -ne 0 ] || set -- "$@" sluice-program
+    case $before$word in
+        0sluice | 0daemon | 0http-backend) ;;
+        *) set -- "$@" "$word" ;;
+    esac
+    before=$((before - 1))
+done
 start_git "$@"

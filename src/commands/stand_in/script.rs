@@ -1,7 +1,8 @@
 //! Writes the stand-in: a `git` that passes archives to git-sluice and everything else to the real git.
 //!
-//! The file is a shell script, which costs 0.8 ms for other commands of git and 2.0 to 2.4 ms for an archive. It works without this program: if git-sluice was removed, or cannot start, the real
-//! git does the work. The try costs more than half of the time for an archive.
+//! It is a shell script, which costs 2.0 to 2.4 ms for an archive. It works without this program: if git-sluice was removed, or
+//! cannot start, the real git does the work. The try costs more than half of the time for an archive. On Linux, a launcher for
+//! other commands of git comes before it.
 
 use std::{
     env,
@@ -17,20 +18,26 @@ use std::{
 
 use bstr::{BString, ByteSlice};
 
+use super::launcher;
 use sluice_base::error::{Error, Result, format_bytes, strerror};
 
 /// The script, without the paths of git-sluice, of the real git, and of its own directory.
 const SCRIPT: &str = include_str!("git.sh");
-/// The name of the script.
+/// The name of the stand-in: the launcher, or a link to the script.
 pub(super) const NAME: &str = "git";
-/// A line that each version of the script has near its start.
-const MARK: &[u8] = b"\n# git-sluice stand-in: ";
-/// Bytes at the start of a script that are searched for [`MARK`].
-const MARK_WITHIN: u64 = 64;
-/// The name under which ssh starts the server of `git archive --remote`: a link to the script.
-const SERVER: &str = "git-upload-archive";
-/// The name under which git starts git-sluice after options of git: a link to the script.
-const PROGRAM: &str = "git-sluice-program";
+/// The name of the script, which the launcher has too.
+const SCRIPT_NAME: &str = "git-sluice-script";
+/// Each version of the script and of the launcher has this near its start.
+pub(super) const MARK: &[u8] = b"\n# git-sluice stand-in: ";
+/// Bytes at the start of a file that are searched for [`MARK`].
+const MARK_WITHIN: u64 = 256;
+/// The names of links to the script: ssh and web servers start the servers of archives, and git starts the last one after
+/// options of git.
+const LINKS: [&str; 3] = [
+    "git-upload-archive",
+    "git-http-backend",
+    "git-sluice-program",
+];
 
 /// Writes the script into `directory`, and returns the line that puts it first in `PATH`. `program` is this program, and
 /// `variable` reads the environment.
@@ -105,18 +112,32 @@ fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::fatal(refused).caused_by(strerror(error))
 }
 
-/// Replaces the script and its links. A shell that reads the old script keeps it. The new one has its name only once it is
-/// closed, because the system starts no file that somebody may write to.
+/// Replaces the script, its links, and the launcher last, which needs them. A shell that reads the old script keeps it.
 fn replace(directory: &Path, script: &[u8]) -> io::Result<()> {
-    for name in [PROGRAM, SERVER] {
-        let link = tempfile::Builder::new().make_in(directory, |path| symlink(NAME, path))?;
-        link.into_temp_path().persist(directory.join(name))?;
+    replace_program(directory, SCRIPT_NAME, script)?;
+    for name in LINKS {
+        replace_link(directory, name)?;
     }
+    match launcher::program(directory.join(SCRIPT_NAME).as_os_str().as_bytes()) {
+        Some(launcher) => replace_program(directory, NAME, &launcher),
+        None => replace_link(directory, NAME),
+    }
+}
+
+/// The new program has its name only once it is closed, because the system starts no file that somebody may write to.
+fn replace_program(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     let mut new = tempfile::Builder::new().tempfile_in(directory)?;
-    new.write_all(script)?;
+    new.write_all(content)?;
     new.as_file()
         .set_permissions(Permissions::from_mode(0o755))?;
-    new.into_temp_path().persist(directory.join(NAME))?;
+    new.into_temp_path().persist(directory.join(name))?;
+    Ok(())
+}
+
+/// Makes `name` a link to the script.
+fn replace_link(directory: &Path, name: &str) -> io::Result<()> {
+    let link = tempfile::Builder::new().make_in(directory, |path| symlink(SCRIPT_NAME, path))?;
+    link.into_temp_path().persist(directory.join(name))?;
     Ok(())
 }
 

@@ -38,6 +38,15 @@ impl Place {
         Some(place)
     }
 
+    /// A place with the launcher, and one with the script alone, as systems without a launcher have it.
+    fn of_each_kind() -> impl Iterator<Item = Place> {
+        let script = Place::new().inspect(|place| {
+            let link = "ln -sf git-sluice-script ../first/git";
+            let _ = place.project.shell(link).success();
+        });
+        Place::new().into_iter().chain(script)
+    }
+
     /// Writes a stand-in into the directory `name`.
     #[track_caller]
     fn set_up(&self, name: &str) -> Output {
@@ -73,55 +82,57 @@ fn is_ours(repo: &Repo) -> bool {
 
 #[test]
 fn archives_come_from_git_sluice() {
-    let Some(place) = Place::new() else { return };
-    let project = place.with_path(&["first"]);
-    let archives = [
-        "archive HEAD",
-        "-C ../project archive --prefix=a/ HEAD",
-        "-c tar.umask=0077 -C .. --git-dir project.git archive HEAD",
-        "--no-pager --git-dir=../project.git archive --format=tar.gz HEAD src",
-        "-C archive archive HEAD",
-        "archive --format=zip HEAD src",
-    ];
-    for words in archives {
-        let script = format!("git {words} >ours && $REAL {words} >theirs && cmp ours theirs");
-        let _ = project.shell(&script).success();
-        // Only git-sluice knows this option.
-        let ours = project.shell(&format!("git {words} --no-attributes"));
-        assert!(!ours.success().is_empty(), "{words}");
+    for place in Place::of_each_kind() {
+        let project = place.with_path(&["first"]);
+        let archives = [
+            "archive HEAD",
+            "-C ../project archive --prefix=a/ HEAD",
+            "-c tar.umask=0077 -C .. --git-dir project.git archive HEAD",
+            "--no-pager --git-dir=../project.git archive --format=tar.gz HEAD src",
+            "-C archive archive HEAD",
+            "archive --format=zip HEAD src",
+        ];
+        for words in archives {
+            let script = format!("git {words} >ours && $REAL {words} >theirs && cmp ours theirs");
+            let _ = project.shell(&script).success();
+            // Only git-sluice knows this option.
+            let ours = project.shell(&format!("git {words} --no-attributes"));
+            assert!(!ours.success().is_empty(), "{words}");
+        }
+        // Names of commands are names of branches as well.
+        let branch = "git branch ls && git archive ls >ours && $REAL archive ls | cmp - ours";
+        let _ = project.shell(branch).success();
     }
-    // Names of commands are names of branches as well.
-    let branch = "git branch ls && git archive ls >ours && $REAL archive ls | cmp - ours";
-    let _ = project.shell(branch).success();
 }
 
 #[test]
 fn everything_else_comes_from_git() {
-    let Some(place) = Place::new() else { return };
-    let project = place.with_path(&["first"]);
-    let others = [
-        "rev-parse HEAD",
-        "-C archive rev-parse HEAD",
-        "log --format=%s -- archive",
-        "-c alias.other=archive\\ HEAD other",
-        "rev-parse 'a  b' --",
-        "archive --remote=../project.git HEAD",
-        "archive --format=tar.gz --remote ../project.git HEAD",
-        "--version archive",
-        "shell -c git-upload-archive",
-        "shell -c \"git-upload-archive '-x'\"",
-        "shell -c \"git-upload-archive 'a'\\\\''b'\"",
-        "shell -c \"git-upload-pack 'nothing'\"",
-        "daemon --nothing",
-        "nothing",
-        "",
-    ];
-    for words in others {
-        let ours = project.shell(&format!("git {words}"));
-        let theirs = project.shell(&format!("\"$REAL\" {words}"));
-        assert_eq!(ours.code(), theirs.code(), "{words}: {ours}");
-        assert_eq!(ours.stdout, theirs.stdout, "{words}");
-        assert_eq!(ours.messages(), theirs.messages(), "{words}");
+    for place in Place::of_each_kind() {
+        let project = place.with_path(&["first"]);
+        let others = [
+            "rev-parse HEAD",
+            "-C archive rev-parse HEAD",
+            "log --format=%s -- archive",
+            "-c alias.other=archive\\ HEAD other",
+            "rev-parse 'a  b' --",
+            "archive --remote=../project.git HEAD",
+            "archive --format=tar.gz --remote ../project.git HEAD",
+            "--version archive",
+            "shell -c git-upload-archive",
+            "shell -c \"git-upload-archive '-x'\"",
+            "shell -c \"git-upload-archive 'a'\\\\''b'\"",
+            "shell -c \"git-upload-pack 'nothing'\"",
+            "daemon --nothing",
+            "nothing",
+            "",
+        ];
+        for words in others {
+            let ours = project.shell(&format!("git {words}"));
+            let theirs = project.shell(&format!("\"$REAL\" {words}"));
+            assert_eq!(ours.code(), theirs.code(), "{words}: {ours}");
+            assert_eq!(ours.stdout, theirs.stdout, "{words}");
+            assert_eq!(ours.messages(), theirs.messages(), "{words}");
+        }
     }
 }
 
@@ -145,15 +156,16 @@ fn a_server_of_archives() {
 /// A host keeps running while git-sluice is replaced or removed.
 #[test]
 fn git_does_the_work_without_git_sluice() {
-    let Some(place) = Place::new() else { return };
-    let project = place.with_path(&["first"]);
-    assert!(is_ours(&project));
-    place.script("bin/git-sluice", "\x7fELF of another machine");
-    assert!(!is_ours(&project));
-    fs::remove_file(place.top.join("bin/git-sluice")).expect("our own");
-    assert!(!is_ours(&project));
-    let with_options = project.shell("git -C . archive HEAD | cmp - ours");
-    let _ = with_options.success();
+    for place in Place::of_each_kind() {
+        let project = place.with_path(&["first"]);
+        assert!(is_ours(&project));
+        place.script("bin/git-sluice", "\x7fELF of another machine");
+        assert!(!is_ours(&project));
+        fs::remove_file(place.top.join("bin/git-sluice")).expect("our own");
+        assert!(!is_ours(&project));
+        let with_options = project.shell("git -C . archive HEAD | cmp - ours");
+        let _ = with_options.success();
+    }
 }
 
 /// Programs that start and are not git-sluice: an update that was cut, a mistake in a path.
@@ -186,7 +198,7 @@ fn git_does_the_work_while_git_sluice_is_replaced() {
         "$REAL archive --remote=. --exec=../first/git-upload-archive HEAD",
     ];
     if installed("bash") {
-        commands.push("bash ../first/git archive HEAD");
+        commands.push("bash ../first/git-sluice-script archive HEAD");
     }
     for replaced in [
         "rm \"$0\"",
@@ -373,25 +385,26 @@ fn bad_settings_stop_no_archive() {
 /// A stand-in never takes itself, or another one, for the real git.
 #[test]
 fn the_real_git_is_found_among_stand_ins() {
-    let Some(place) = Place::new() else { return };
-    let _ = place.set_up("second").success();
-    let links = place.top.join("links");
-    fs::create_dir(&links).expect("our own");
-    symlink("../first/git", links.join("git")).expect("our own");
-    for paths in [
-        &["first", "second"][..],
-        &["first", "second", "first"],
-        &["second", "links", "first"],
-        &["links", "first", "bin"],
-        &[],
-    ] {
-        let project = place.with_path(paths);
-        for named in ["", "first/git", "second/git", "links/git", "none/git"] {
-            let project = project.clone().env("REAL_GIT", place.top.join(named));
-            for program in ["first/git", "second/git", "links/git"] {
-                let script = format!("../{program} rev-parse HEAD");
-                let found = project.shell(&script);
-                assert_eq!(found.code(), 0, "{paths:?} {named} {program}: {found}");
+    for place in Place::of_each_kind() {
+        let _ = place.set_up("second").success();
+        let links = place.top.join("links");
+        fs::create_dir(&links).expect("our own");
+        symlink("../first/git", links.join("git")).expect("our own");
+        for paths in [
+            &["first", "second"][..],
+            &["first", "second", "first"],
+            &["second", "links", "first"],
+            &["links", "first", "bin"],
+            &[],
+        ] {
+            let project = place.with_path(paths);
+            for named in ["", "first/git", "second/git", "links/git", "none/git"] {
+                let project = project.clone().env("REAL_GIT", place.top.join(named));
+                for program in ["first/git", "second/git", "links/git"] {
+                    let script = format!("../{program} rev-parse HEAD");
+                    let found = project.shell(&script);
+                    assert_eq!(found.code(), 0, "{paths:?} {named} {program}: {found}");
+                }
             }
         }
     }
@@ -399,37 +412,39 @@ fn the_real_git_is_found_among_stand_ins() {
 
 #[test]
 fn real_git_is_named() {
-    let Some(place) = Place::new() else { return };
-    place.script("wrapper/git", "#!/bin/sh\necho named\n");
-    let project = place.with_path(&["first"]);
-    let project = project.env("REAL_GIT", place.top.join("wrapper/git"));
-    assert_eq!(project.git(["status"]), "named");
+    for place in Place::of_each_kind() {
+        place.script("wrapper/git", "#!/bin/sh\necho named\n");
+        let project = place.with_path(&["first"]);
+        let project = project.env("REAL_GIT", place.top.join("wrapper/git"));
+        assert_eq!(project.git(["status"]), "named");
+    }
 }
 
 /// Programs that start each other end with a message or with the real git, and soon.
 #[test]
 fn wrappers_start_each_other_a_few_times() {
-    let Some(place) = Place::new() else { return };
-    // A wrapper of somebody else that also looks for the next git in PATH.
-    let next = format!(
-        "PATH='{}':$PATH; git \"$@\"",
-        place.top.join("first").display()
-    );
-    for start in ["", "exec "] {
-        let next = next.replace("; git", &format!("; {start}git"));
-        place.script(
-            "wrapper/git",
-            &format!(
-                "#!/bin/sh\necho >>'{}'\n{next}\n",
-                place.top.join("rounds").display()
-            ),
+    for place in Place::of_each_kind() {
+        // A wrapper of somebody else that also looks for the next git in PATH.
+        let next = format!(
+            "PATH='{}':$PATH; git \"$@\"",
+            place.top.join("first").display()
         );
-        let project = place.with_path(&["first", "wrapper"]);
-        let head = project.git(["rev-parse", "HEAD"]);
-        assert_eq!(head.len(), 40);
+        for start in ["", "exec "] {
+            let next = next.replace("; git", &format!("; {start}git"));
+            place.script(
+                "wrapper/git",
+                &format!(
+                    "#!/bin/sh\necho >>'{}'\n{next}\n",
+                    place.top.join("rounds").display()
+                ),
+            );
+            let project = place.with_path(&["first", "wrapper"]);
+            let head = project.git(["rev-parse", "HEAD"]);
+            assert_eq!(head.len(), 40);
+        }
+        let rounds = fs::read(place.top.join("rounds")).expect("written");
+        assert!(rounds.len() < 40, "{} rounds", rounds.len());
     }
-    let rounds = fs::read(place.top.join("rounds")).expect("written");
-    assert!(rounds.len() < 40, "{} rounds", rounds.len());
 }
 
 /// A `git` that passes everything to git-sluice, in the ways in which people write such programs.
@@ -495,42 +510,43 @@ fn checked(repo: &Repo) -> (BTreeMap<String, String>, i32) {
 
 #[test]
 fn a_check_reports_what_is_in_force() {
-    let Some(place) = Place::new() else { return };
-    let project = place.with_path(&["first", "bin"]);
-    let (parts, code) = checked(&project);
-    assert_eq!(code, 0, "{parts:?}");
-    assert_eq!(
-        parts["PATH"],
-        place.top.join("first/git").to_str().expect("text")
-    );
-    assert!(parts["archive"].starts_with("git-sluice "), "{parts:?}");
-    assert_eq!(parts["upload-archive"], "git-sluice");
-    assert!(
-        parts["other commands"].starts_with("git version "),
-        "{parts:?}"
-    );
-    assert_eq!((&parts["cache"][..], &parts["log"][..]), ("none", "none"));
+    for place in Place::of_each_kind() {
+        let project = place.with_path(&["first", "bin"]);
+        let (parts, code) = checked(&project);
+        assert_eq!(code, 0, "{parts:?}");
+        assert_eq!(
+            parts["PATH"],
+            place.top.join("first/git").to_str().expect("text")
+        );
+        assert!(parts["archive"].starts_with("git-sluice "), "{parts:?}");
+        assert_eq!(parts["upload-archive"], "git-sluice");
+        assert!(
+            parts["other commands"].starts_with("git version "),
+            "{parts:?}"
+        );
+        assert_eq!((&parts["cache"][..], &parts["log"][..]), ("none", "none"));
 
-    let cache = place.top.join("cache");
-    let cache = cache.to_str().expect("text");
-    project.git(["config", "sluice.cache", cache]);
-    let (parts, code) = checked(&project);
-    assert_eq!((&parts["cache"][..], code), (cache, 0));
-    assert_eq!(
-        parts["configuration"],
-        format!("file:.git/config sluice.cache {cache}")
-    );
-    // A check creates no directory, which would belong to the user who checks.
-    assert!(!place.top.join("cache").exists());
-    let _ = project
-        .shell(&format!("mkdir -m 777 {cache} && chmod 777 {cache}"))
-        .success();
-    let (parts, code) = checked(&project);
-    assert_eq!(
-        parts["cache"],
-        format!("{cache} is not used: others may write to the directory")
-    );
-    assert_eq!(code, 1);
+        let cache = place.top.join("cache");
+        let cache = cache.to_str().expect("text");
+        project.git(["config", "sluice.cache", cache]);
+        let (parts, code) = checked(&project);
+        assert_eq!((&parts["cache"][..], code), (cache, 0));
+        assert_eq!(
+            parts["configuration"],
+            format!("file:.git/config sluice.cache {cache}")
+        );
+        // A check creates no directory, which would belong to the user who checks.
+        assert!(!place.top.join("cache").exists());
+        let _ = project
+            .shell(&format!("mkdir -m 777 {cache} && chmod 777 {cache}"))
+            .success();
+        let (parts, code) = checked(&project);
+        assert_eq!(
+            parts["cache"],
+            format!("{cache} is not used: others may write to the directory")
+        );
+        assert_eq!(code, 1);
+    }
 }
 
 /// git puts its own programs first into the PATH of these.
@@ -662,7 +678,7 @@ fn files_of_others_stay() {
     // Its own files are brought up to date.
     let _ = place.set_up("first").success();
     let files = fs::read_dir(place.top.join("first")).expect("our own");
-    assert_eq!(files.count(), 3);
+    assert_eq!(files.count(), 5);
     let refused = place.set_up("project/src/numbers/first");
     refused.assert_refused(128, &["fatal: cannot write '", "\ncaused by: "]);
 }

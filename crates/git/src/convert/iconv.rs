@@ -1,6 +1,6 @@
 //! The C library's `iconv`: git's encodings are those of this library, including its byte order for UTF-16.
 //!
-//! One of seven modules with `unsafe` code. It returns only owned bytes.
+//! One of eight modules with `unsafe` code. It returns only owned bytes.
 #![allow(unsafe_code)]
 // The crate `libc` is going to leave the library `iconv` of macOS to other crates.
 #![cfg_attr(target_vendor = "apple", allow(deprecated))]

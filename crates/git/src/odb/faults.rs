@@ -1,4 +1,4 @@
-//! Reads of mapped files that fail: one of seven modules with `unsafe` code.
+//! Reads of mapped files that fail: one of eight modules with `unsafe` code.
 //!
 //! If a page of a mapped file cannot be read (a disk error, a stale file of NFS, a file that somebody cut), the system
 //! sends SIGBUS, which ends the process. In a batch, all clients would lose their answers for one bad file. Here a handler

@@ -1,4 +1,4 @@
-//! Maps files into memory: one of seven modules with `unsafe` code.
+//! Maps files into memory: one of eight modules with `unsafe` code.
 //!
 //! Threads read packs and indices at random and at the same time. With a mapping, a lookup is a pointer,
 //! and no byte of a pack is copied before it is inflated (`read` into buffers cost a fifth of the whole run

@@ -1,7 +1,7 @@
 //! A file or an inherited file descriptor: the destination of a report or the origin of rules.
 //!
 //! An inherited descriptor is used as it is: the same open file, at the same position. A descriptor that
-//! the caller did not leave open is an error, even if its number now belongs to a file of this process. One of seven modules with
+//! the caller did not leave open is an error, even if its number now belongs to a file of this process. One of eight modules with
 //! `unsafe` code.
 
 use std::{
