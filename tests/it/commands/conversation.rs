@@ -9,9 +9,9 @@ const SHOWN: usize = 4000;
 
 /// What a server answers, taken apart.
 #[derive(Debug, Default, PartialEq)]
-struct Answer {
+pub(super) struct Answer {
     agreed: bool,
-    data: Vec<u8>,
+    pub(super) data: Vec<u8>,
     messages: String,
     error: String,
     ended: bool,
@@ -21,7 +21,7 @@ struct Answer {
 
 impl Answer {
     #[track_caller]
-    fn read(output: &Output) -> Answer {
+    pub(super) fn read(output: &Output) -> Answer {
         let mut answer = Answer {
             code: output.code(),
             stderr: output.messages(),
@@ -78,7 +78,7 @@ fn talk(words: &[&str], input: &[u8]) -> Answer {
     ours
 }
 
-fn packets(lines: &[&[u8]]) -> Vec<u8> {
+pub(super) fn packets(lines: &[&[u8]]) -> Vec<u8> {
     let packet = |line: &&[u8]| [format!("{:04x}", line.len() + 4).as_bytes(), line].concat();
     lines.iter().flat_map(packet).collect()
 }

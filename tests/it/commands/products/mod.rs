@@ -3,6 +3,7 @@
 mod git_daemon;
 mod gitolite;
 mod gitweb;
+mod http_backend;
 mod server;
 mod soft_serve;
 mod ssh;
