@@ -1,7 +1,7 @@
 //! Reads tar in the form of git-sluice's archives, strictly: a subset of what `compare` reads without a doubt.
 //!
 //! The subset is POSIX ustar with pax extended headers, and the entry types that git archives. This reader refuses extended
-//! headers from 1 MiB on. It touches nothing but its input.
+//! headers from 1 MiB on. It touches only its input.
 
 use std::io::Read;
 
@@ -128,7 +128,7 @@ fn archive_entry(entry: TarEntry) -> Result<ArchiveEntry> {
         (b'0', Kind::File) => ItemKind::File {
             mode,
             content: match hole {
-                Some(hole) if hole == entry.size => Content::Hole(hole),
+                Some(hole) if entry.is_hole() => Content::Hole(hole),
                 Some(_) => return Err(damaged("a sparse file has content")),
                 None => Content::Bytes(entry.size),
             },

@@ -55,6 +55,9 @@ const OPTIONAL: [Range<usize>; 5] = [108..116, 116..124, 136..148, 329..337, 337
 /// The least size that does not fit into eleven octal digits.
 pub(super) const LARGE: u64 = 1 << 33;
 
+/// Why programs may understand something differently, if they may.
+pub(super) type Doubt = Option<&'static str>;
+
 /// The formats of headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
@@ -63,42 +66,50 @@ pub(super) enum Dialect {
     Gnu,
 }
 
-/// The dialect of a header, or why programs may understand it differently. The map of a sparse file, and what other headers say
+/// Notes `reason` in `doubt` unless something `is_right`. The first reason stays.
+pub(super) fn require(doubt: &mut Doubt, is_right: bool, reason: &'static str) {
+    if !is_right {
+        doubt.get_or_insert(reason);
+    }
+}
+
+/// The dialect of a header, and why programs may understand it differently. The map of a sparse file, and what other headers say
 /// of the entry, are checked elsewhere.
-pub(super) fn check(block: &[u8; 512], size: u64) -> Result<Dialect, &'static str> {
+pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect {
     let flag = block[TYPE_AT];
-    let dialect = match &block[MAGIC] {
-        b"ustar\x0000" => Dialect::Ustar,
-        b"ustar  \0" => Dialect::Gnu,
-        _ if is_zero(&block[MAGIC.start..DEVICE]) && is_zero(&block[PREFIX.start..]) => Dialect::V7,
-        _ => return Err(FORMAT),
-    };
-    let is_known = match dialect {
-        Dialect::V7 => matches!(flag, 0 | b'0'..=b'2' | b'5' | b'V'),
-        Dialect::Ustar => matches!(flag, 0 | b'0'..=b'6' | b'x' | b'g' | b'V'),
-        Dialect::Gnu => matches!(flag, 0 | b'0'..=b'6' | b'S' | b'L' | b'K' | b'V'),
-    };
-    if !is_known {
-        return Err(TYPE);
-    }
-    if !has_known_fields(block, flag, size) {
-        return Err(FORM);
-    }
-    let has_link = matches!(flag, b'1' | b'2' | b'K');
     let tail = &block[PREFIX.start..];
-    let has_tail = match dialect {
-        Dialect::V7 => true,
-        Dialect::Ustar => {
-            is_text(&block[PREFIX]) && is_zero(&block[PREFIX.end..]) || is_star(block)
+    let has_prefix = is_text(&block[PREFIX]) && is_zero(&block[PREFIX.end..]);
+    let (dialect, types, is_pure): (_, &[u8], _) = match &block[MAGIC] {
+        b"ustar\x0000" => (
+            Dialect::Ustar,
+            b"\x000123456xgV",
+            has_prefix || is_star(block),
+        ),
+        b"ustar  \0" => (
+            Dialect::Gnu,
+            b"\x000123456SLKV",
+            flag == b'S' || is_zero(tail),
+        ),
+        _ => {
+            let is_pure = is_zero(&block[MAGIC.start..DEVICE]) && is_zero(tail);
+            (Dialect::V7, b"\x000125V", is_pure)
         }
-        Dialect::Gnu => flag == b'S' || is_zero(tail),
     };
-    let has_body = matches!(flag, 0 | b'0' | b'S' | b'L' | b'K' | b'x' | b'g');
-    match () {
-        () if !has_tail || (!has_link && block[LINK.start] != 0) => Err(FORMAT),
-        () if size > 0 && !has_body => Err(BODY),
-        () => Ok(dialect),
-    }
+    let may_link = block[LINK.start] == 0 || b"12K".contains(&flag);
+    let may_have_body = size == 0 || b"\x000SLKxg".contains(&flag);
+    require(doubt, is_pure, FORMAT);
+    require(doubt, types.contains(&flag), TYPE);
+    require(doubt, has_known_fields(block, flag, size), FORM);
+    require(doubt, may_have_body, BODY);
+    require(doubt, may_link, FORMAT);
+    dialect
+}
+
+/// Whether the checksum is right. Some programs add signed bytes.
+pub(super) fn is_header(block: &[u8; 512]) -> bool {
+    let negative = block.iter().filter(|byte| **byte >= 0x80).count() as u64;
+    let stated = octal(&block[CHECKSUM]);
+    stated.is_some_and(|stated| [stated, stated + 256 * negative].contains(&sum(block)))
 }
 
 /// Whether each field is one that programs write. The label of an archive has neither permissions nor a size.
@@ -133,10 +144,8 @@ fn is_star(block: &[u8; 512]) -> bool {
         && block[475] == 0
         && is_octal(&block[476..488])
         && is_octal(&block[488..500])
-        && matches!(
-            &block[500..],
-            [0, 0, 0, 0, 0, 0, 0, 0, b't', b'a', b'r', 0] | [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-        )
+        && is_zero(&block[500..508])
+        && matches!(&block[508..], b"tar\0" | b"\0\0\0\0")
 }
 
 /// The sum of all bytes, with blanks for the checksum.
@@ -147,7 +156,7 @@ fn sum(block: &[u8; 512]) -> u64 {
 }
 
 /// The value of octal digits between blanks.
-fn octal(field: &[u8]) -> Option<u64> {
+pub(super) fn octal(field: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(field).ok()?;
     u64::from_str_radix(digits.trim_matches([' ', '\0']), 8).ok()
 }

@@ -12,6 +12,7 @@ mod feed;
 mod grammar;
 mod item;
 pub mod pax;
+mod pending;
 mod read;
 mod sparse;
 mod tar;

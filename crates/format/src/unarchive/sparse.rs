@@ -1,21 +1,28 @@
 //! Sparse files of GNU tar, in all four forms: a map in the header (the old form), in records (pax 0.0 and 0.1), or before the
 //! data (pax 1.0).
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    ops::Range,
+};
 
-use super::pax::decimal;
+use super::{
+    grammar::{LARGE, is_zero, octal},
+    pax::decimal,
+};
 
 /// The most pieces of data in one file.
 const PIECES_MAX: usize = 1 << 20;
 /// The bytes of a piece in a map of the old form: two numbers.
 const PIECE: usize = 24;
 const NUMBER: usize = 12;
-/// Where the header of the old form has its pieces, and the length of the field.
-const PIECES_AT: usize = 386;
-const PIECES_LEN: usize = 4 * PIECE;
-/// The same of the blocks after it.
-const MORE_LEN: usize = 21 * PIECE;
-const MALFORMED: &str = "the map of a sparse file is malformed";
+/// Where the header of the old form has times and unused bytes, which GNU tar leaves empty, its pieces, and the size.
+const TIMES: Range<usize> = 345..386;
+const PIECES: Range<usize> = 386..483;
+const SIZE: Range<usize> = 483..495;
+/// The length of the field with pieces in the blocks after it.
+const MORE_LEN: usize = 21 * PIECE + 1;
+pub(super) const MALFORMED: &str = "the map of a sparse file is malformed";
 
 /// Where a sparse file has data. Everything else is zeros, which are not in the archive.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,43 +36,29 @@ pub(super) struct Map {
 impl Map {
     /// Reads the pieces in the header of the old form, and its size. Returns whether a block with more pieces follows.
     pub(super) fn add_header(&mut self, block: &[u8]) -> Result<bool, &'static str> {
-        let at = PIECES_AT + PIECES_LEN;
-        self.size = old_number(&block[at + 1..at + 1 + NUMBER]).ok_or(MALFORMED)?;
-        self.add_old(&block[PIECES_AT..at])?;
-        Ok(block[at] != 0)
+        self.size = old_number(&block[SIZE]).ok_or(MALFORMED)?;
+        self.add_old(&block[PIECES], [&block[TIMES], &block[SIZE.end..]])
     }
 
     /// Reads the pieces in a block after the header. Returns whether another one follows.
     pub(super) fn add_block(&mut self, block: &[u8]) -> Result<bool, &'static str> {
-        self.add_old(&block[..MORE_LEN])?;
-        Ok(block[MORE_LEN] != 0)
+        let (pieces, padding) = block.split_at(MORE_LEN);
+        self.add_old(pieces, [padding, b""])
     }
 
-    fn add_old(&mut self, pieces: &[u8]) -> Result<(), &'static str> {
-        let pieces = pieces.chunks(PIECE).take_while(|piece| piece[0] != 0);
-        for piece in pieces {
+    /// Reads the pieces in `field`, whose last byte says whether more follow. All of it, and the `padding`, is as GNU tar writes it.
+    fn add_old(&mut self, field: &[u8], padding: [&[u8]; 2]) -> Result<bool, &'static str> {
+        let (has_more, pieces) = field.split_last().expect("not empty");
+        let len = pieces.chunks(PIECE).take_while(|piece| piece[0] != 0);
+        let (pieces, rest) = pieces.split_at(len.count() * PIECE);
+        for piece in pieces.chunks(PIECE) {
             let (offset, len) = piece.split_at(NUMBER);
             let (offset, len) = (old_number(offset), old_number(len));
             self.add(offset.ok_or(MALFORMED)?, len.ok_or(MALFORMED)?)?;
         }
-        Ok(())
-    }
-
-    /// Whether `blocks`, a header of the old form and those after it, are the ones that GNU tar writes for this map.
-    pub(super) fn is_spelled(&self, blocks: &[u8]) -> bool {
-        let (header, more) = blocks.split_at(512);
-        let mut pieces = self.pieces.iter();
-        let mut tail = [0; 512];
-        write_pieces(&mut tail[PIECES_AT..][..=PIECES_LEN], &mut pieces);
-        let at = PIECES_AT + PIECES_LEN + 1;
-        write_number(&mut tail[at..at + NUMBER], self.size);
-        let mut is_same = tail[345..] == header[345..];
-        for block in more.chunks(512) {
-            let mut expected = [0; 512];
-            write_pieces(&mut expected[..=MORE_LEN], &mut pieces);
-            is_same &= block == expected;
-        }
-        is_same && pieces.next().is_none()
+        let has_room = is_zero(rest) && padding.into_iter().all(is_zero);
+        let is_spelled = has_room && *has_more <= u8::from(rest.is_empty());
+        is_spelled.then_some(*has_more == 1).ok_or(MALFORMED)
     }
 
     /// Adds the numbers of a list, which are offsets and lengths in turn.
@@ -78,7 +71,7 @@ impl Map {
         Ok(())
     }
 
-    fn add(&mut self, offset: u64, len: u64) -> Result<(), &'static str> {
+    pub(super) fn add(&mut self, offset: u64, len: u64) -> Result<(), &'static str> {
         let end = self.pieces.last().map_or(0, |(offset, len)| offset + len);
         let is_sound = offset >= end && offset.checked_add(len).is_some();
         if !is_sound || self.pieces.len() >= PIECES_MAX {
@@ -88,43 +81,28 @@ impl Map {
         Ok(())
     }
 
-    /// The bytes of data. Fails if a piece lies after the end of the file.
+    /// The bytes of data. Fails unless the last piece ends where the file does: GNU tar cuts or extends the file there.
     pub(super) fn data(&self) -> Result<u64, &'static str> {
-        match self.pieces.last() {
-            Some((offset, len)) if offset + len > self.size => Err(MALFORMED),
-            _ => Ok(self.pieces.iter().map(|(_, len)| len).sum()),
-        }
+        let end = self.pieces.last().map_or(0, |(offset, len)| offset + len);
+        let data = self.pieces.iter().map(|(_, len)| len).sum();
+        (end == self.size).then_some(data).ok_or(MALFORMED)
+    }
+
+    /// Whether the file has no data, and one piece says so.
+    pub(super) fn is_hole(&self) -> bool {
+        self.pieces == [(self.size, 0)]
     }
 }
 
-/// Writes the next of `pieces` to a `field`, whose last byte says whether more follow.
-fn write_pieces<'p>(field: &mut [u8], pieces: &mut (impl Iterator<Item = &'p (u64, u64)> + Clone)) {
-    let (flag, field) = field.split_last_mut().expect("not empty");
-    for (place, (offset, len)) in field.chunks_mut(PIECE).zip(pieces.by_ref()) {
-        write_number(&mut place[..NUMBER], *offset);
-        write_number(&mut place[NUMBER..], *len);
-    }
-    *flag = u8::from(pieces.clone().next().is_some());
-}
-
-/// Writes a number as GNU tar does: octal, or binary if it is too large.
-fn write_number(field: &mut [u8], number: u64) {
-    if number < 1 << 33 {
-        field[..NUMBER - 1].copy_from_slice(format!("{number:011o}").as_bytes());
-    } else {
-        field[0] = 0x80;
-        field[4..].copy_from_slice(&number.to_be_bytes());
-    }
-}
-
+/// A number as GNU tar writes it: octal, or binary if it is too large.
 fn old_number(field: &[u8]) -> Option<u64> {
-    if field[0] == 0x80 {
-        return field[4..]
-            .first_chunk()
-            .map(|bytes| u64::from_be_bytes(*bytes));
+    if let [0x80, 0, 0, 0, binary @ ..] = field {
+        let number = u64::from_be_bytes(*binary.first_chunk()?);
+        return (number >= LARGE).then_some(number);
     }
-    let digits = std::str::from_utf8(field).ok()?;
-    u64::from_str_radix(digits.trim_matches([' ', '\0']), 8).ok()
+    let (end, digits) = field.split_last()?;
+    let is_octal = *end == 0 && digits.iter().all(|digit| matches!(digit, b'0'..=b'7'));
+    is_octal.then(|| octal(digits))?
 }
 
 /// The records of a sparse file.

@@ -13,10 +13,11 @@ use tar::Header;
 use super::{
     blocks::{Blocks, READ_LEN},
     damage::{damaged, unreadable},
-    grammar::{self, Dialect, SIZES},
+    grammar::{self, Dialect, Doubt},
     item::{Item, Kind, Visitor},
-    pax::{self, Extended, decimal},
-    sparse::{Map, Sparse},
+    pax::{self, decimal},
+    pending::Pending,
+    sparse::{self, Map, Records as SparseRecords, Sparse},
 };
 use sluice_base::error::{Error, Result};
 
@@ -40,6 +41,12 @@ pub enum TarError {
     NoTar,
     /// What follows is no tar.
     Malformed(&'static str),
+}
+
+impl From<&'static str> for TarError {
+    fn from(what: &'static str) -> Self {
+        Self::Malformed(what)
+    }
 }
 
 /// The next item of a tar.
@@ -79,20 +86,10 @@ impl TarEntry {
         let data = self.sparse.as_ref().map(|map| map.data().unwrap_or(0));
         data.map(|data| self.size - data)
     }
-}
 
-/// What the headers before an entry say of it.
-#[derive(Default)]
-struct Pending {
-    extended: Option<Extended>,
-    path: Option<Vec<u8>>,
-    link: Option<Vec<u8>>,
-    doubt: Option<&'static str>,
-}
-
-impl Pending {
-    fn is_empty(&self) -> bool {
-        self.extended.is_none() && self.path.is_none() && self.link.is_none()
+    /// Whether it has only zeros, none of which are in the archive.
+    pub fn is_hole(&self) -> bool {
+        self.sparse.as_ref().is_some_and(Map::is_hole)
     }
 }
 
@@ -196,10 +193,14 @@ impl<R: Read> TarReader<R> {
         if self.end == 0 {
             return Err(TarError::Cut);
         }
-        let pending = std::mem::take(&mut self.pending);
-        let alone = (!pending.is_empty()).then_some(grammar::ALONE);
-        let doubt = pending.doubt.or(alone);
-        Ok(doubt.map(|doubt| TarItem::Doubt(Vec::new(), doubt)))
+        let mut pending = std::mem::take(&mut self.pending);
+        grammar::require(
+            &mut pending.doubt,
+            pending.dialect.is_none(),
+            grammar::ALONE,
+        );
+        let doubt = |doubt| TarItem::Doubt(Vec::new(), doubt);
+        Ok(pending.doubt.map(doubt))
     }
 
     /// The next block, unless the input ends before its first byte. After the end, a part of a block is as good as a whole one.
@@ -220,7 +221,7 @@ impl<R: Read> TarReader<R> {
     /// The item that `block` begins, unless it belongs to the next one.
     fn member(&mut self, block: &[u8; BLOCK]) -> Result<Option<TarItem>, TarError> {
         let header = Header::from_byte_slice(block);
-        let is_header = is_header(header);
+        let is_header = grammar::is_header(block);
         if std::mem::take(&mut self.end) > 0 {
             self.pending.doubt = Some(grammar::AFTER_END);
             if !is_header {
@@ -232,98 +233,47 @@ impl<R: Read> TarReader<R> {
         match (is_header, self.is_begun) {
             (true, _) => {}
             (false, true) if !block[257..].starts_with(b"ustar") => {
-                return Err(TarError::Malformed("no tar header where one has to be"));
+                return Err("no tar header where one has to be".into());
             }
-            (false, true) => return Err(TarError::Malformed("a header's checksum is wrong")),
+            (false, true) => return Err("a header's checksum is wrong".into()),
             (false, false) => return Err(TarError::NoTar),
         }
         self.is_begun = true;
         let size = size(header)?;
-        let checked = grammar::check(block, size);
-        match (block[grammar::TYPE_AT], checked) {
-            (b'g', checked) => self.global(size, checked).map(Some),
-            (b'x', checked) => self.extended(size, checked).map(|()| None),
-            (b'L', checked) => self.long_name(size, checked, false).map(|()| None),
-            (b'K', checked) => self.long_name(size, checked, true).map(|()| None),
-            (b'V', Ok(_)) if self.is_label(header) => Ok(None),
-            (_, checked) => self
-                .entry(header, size, checked)
-                .map(|entry| Some(TarItem::Entry(entry))),
+        let dialect = grammar::check(block, size, &mut self.pending.doubt);
+        match block[grammar::TYPE_AT] {
+            flag @ (b'g' | b'x' | b'L' | b'K') => {
+                let body = self.names(size)?;
+                self.pending.add(flag, &body)?;
+                Ok((flag == b'g').then_some(TarItem::Global(body)))
+            }
+            b'V' if self.is_label(header) => Ok(None),
+            _ => {
+                let entry = self.entry(header, size, dialect)?;
+                Ok(Some(TarItem::Entry(entry)))
+            }
         }
     }
 
     /// Whether `header` is the label that GNU tar writes first. Some programs write an empty file of that name.
     fn is_label(&self, header: &Header) -> bool {
         let label = header.as_old().name;
-        !self.has_entry && self.pending.is_empty() && label[0] != 0 && !label.contains(&b'/')
-    }
-
-    fn global(
-        &mut self,
-        size: u64,
-        checked: Result<Dialect, &'static str>,
-    ) -> Result<TarItem, TarError> {
-        let records = self.names(size)?;
-        if pax::records(&records).any(|record| record.is_none()) {
-            return Err(TarError::Malformed(pax::MALFORMED));
-        }
-        let order = (!self.pending.is_empty()).then_some(grammar::ORDER);
-        let doubt = order.or(checked.err()).or(pax::doubt_of_global(&records));
-        // It counts for all entries, so that the next one is the first of them.
-        self.pending.doubt = self.pending.doubt.or(doubt);
-        Ok(TarItem::Global(records))
-    }
-
-    fn extended(
-        &mut self,
-        size: u64,
-        checked: Result<Dialect, &'static str>,
-    ) -> Result<(), TarError> {
-        let records = self.names(size)?;
-        let extended = Extended::read(&records).map_err(TarError::Malformed)?;
-        let order = (!self.pending.is_empty()).then_some(grammar::ORDER);
-        let doubt = checked.err().or(extended.doubt).or(order);
-        self.pending.doubt = self.pending.doubt.or(doubt);
-        self.pending.extended = Some(extended);
-        Ok(())
-    }
-
-    /// Reads a name, or the target of a link, that does not fit into the header after it.
-    fn long_name(
-        &mut self,
-        size: u64,
-        checked: Result<Dialect, &'static str>,
-        is_link: bool,
-    ) -> Result<(), TarError> {
-        let mut name = self.names(size)?;
-        let len = name.iter().position(|byte| *byte == 0);
-        let is_known = len.is_some_and(|len| len > 0 && len + 1 == name.len());
-        name.truncate(len.unwrap_or(name.len()));
-        let place = if is_link {
-            &mut self.pending.link
-        } else {
-            &mut self.pending.path
-        };
-        let is_again = place.replace(name).is_some() || self.pending.extended.is_some();
-        let form = (!is_known).then_some(grammar::FORM);
-        let order = is_again.then_some(grammar::ORDER);
-        self.pending.doubt = self.pending.doubt.or(checked.err()).or(form).or(order);
-        Ok(())
+        let is_first = !self.has_entry && self.pending.dialect.is_none();
+        is_first && self.pending.doubt.is_none() && label[0] != 0 && !label.contains(&b'/')
     }
 
     /// The body of a header that has names or records.
     fn names(&mut self, size: u64) -> Result<Vec<u8>, TarError> {
         if size >= self.names_max {
-            return Err(TarError::Malformed("an extended header is too large"));
+            return Err("an extended header is too large".into());
         }
         let mut names = Vec::new();
         for _ in 0..size.div_ceil(BLOCK as u64) {
             names.extend_from_slice(&self.whole_block()?);
         }
         let padding = names.split_off(size as usize);
-        if !grammar::is_zero(&padding) {
-            self.pending.doubt = Some(grammar::PADDING);
-        }
+        let is_padded = grammar::is_zero(&padding);
+        grammar::require(&mut self.pending.doubt, is_padded, grammar::PADDING);
         Ok(names)
     }
 
@@ -335,7 +285,7 @@ impl<R: Read> TarReader<R> {
         &mut self,
         header: &Header,
         in_header: u64,
-        checked: Result<Dialect, &'static str>,
+        dialect: Dialect,
     ) -> Result<TarEntry, TarError> {
         self.has_entry = true;
         let pending = std::mem::take(&mut self.pending);
@@ -344,102 +294,77 @@ impl<R: Read> TarReader<R> {
             path: header.path_bytes().into_owned(),
             link: header.link_name_bytes().unwrap_or_default().into_owned(),
             kind: kind(flag),
-            mode: header.mode().map_err(|_| TarError::Malformed(NUMBER))? & 0o7777,
+            mode: header.mode().map_err(|_| NUMBER)? & 0o7777,
             size: in_header,
             header: header.clone(),
-            doubt: checked.err().or(pending.doubt),
+            doubt: pending.doubt,
             sparse: None,
         };
-        let dialect = checked.unwrap_or(Dialect::Ustar);
-        let named = entry.with_names(pending, dialect);
-        let sparse = named.map_err(TarError::Malformed)?;
+        let sparse = entry.take_stated(pending, dialect);
         if matches!(flag, 0 | b'0') && entry.path.ends_with(b"/") {
             // In v7, the name alone tells a directory.
             entry.kind = Kind::Directory;
         }
         entry.check(in_header);
-        let is_bare = matches!(flag, b'1' | b'2' | b'5');
-        let body = if is_bare { 0 } else { entry.size };
-        self.body = body;
-        self.padding = (body.wrapping_neg() % BLOCK as u64) as usize;
-        entry.size = body;
+        if matches!(flag, b'1' | b'2' | b'5') {
+            entry.size = 0;
+        }
+        self.body = entry.size;
+        self.padding = (self.body.wrapping_neg() % BLOCK as u64) as usize;
         self.path.clone_from(&entry.path);
-        match (flag, sparse) {
-            (b'S', _) => self.old_sparse(&mut entry)?,
-            (_, Some((map, has_map))) => self.sparse(&mut entry, map, has_map)?,
-            _ => {}
+        entry.sparse = match (flag, sparse) {
+            (b'S', _) if dialect == Dialect::Gnu => Some(self.old_map(header)?),
+            (_, Some(records)) => Some(self.map(records, &mut entry.doubt)?),
+            (_, None) => return Ok(entry),
+        };
+        if let Some(map) = &entry.sparse {
+            entry.size = map.size;
+            if map.data()? != self.body {
+                return Err("a sparse file has more or less data than its map".into());
+            }
         }
         Ok(entry)
     }
 
-    /// Reads the map in a header of the old form, and in the blocks after it.
-    fn old_sparse(&mut self, entry: &mut TarEntry) -> Result<(), TarError> {
+    /// The map in a header of the old form, and in the blocks after it.
+    fn old_map(&mut self, header: &Header) -> Result<Map, TarError> {
         let mut map = Map::default();
-        let mut blocks = entry.header.as_bytes().to_vec();
-        let mut has_more = map.add_header(&blocks).map_err(TarError::Malformed)?;
+        let mut has_more = map.add_header(header.as_bytes())?;
         while has_more {
-            let block = self.whole_block()?;
-            has_more = map.add_block(&block).map_err(TarError::Malformed)?;
-            blocks.extend_from_slice(&block);
+            has_more = map.add_block(&self.whole_block()?)?;
         }
-        if !map.is_spelled(&blocks) {
-            entry.doubt = entry.doubt.or(Some(grammar::SPARSE));
-        }
-        self.sparse(entry, map, false)
+        Ok(map)
     }
 
-    /// Takes `entry` for a sparse file, whose map the first blocks of the body have if `has_map`.
-    fn sparse(
-        &mut self,
-        entry: &mut TarEntry,
-        mut map: Map,
-        has_map: bool,
-    ) -> Result<(), TarError> {
-        if has_map {
-            self.map_before_data(&mut map, entry)?;
+    /// The map in `records`, or in the first blocks of the body: a list of numbers, one a line, of which the first counts the
+    /// pieces.
+    fn map(&mut self, records: SparseRecords, doubt: &mut Doubt) -> Result<Map, TarError> {
+        let has_lines = records.has_map_before_data();
+        let (mut map, mut text) = (records.into_map(), Vec::new());
+        if has_lines {
+            for _ in 0..self.line(&mut text)? {
+                let offset = self.line(&mut text)?;
+                map.add(offset, self.line(&mut text)?)?;
+            }
         }
-        if map.data().map_err(TarError::Malformed)? != self.body {
-            let cause = "a sparse file has more or less data than its map";
-            return Err(TarError::Malformed(cause));
-        }
-        entry.size = map.size;
-        entry.sparse = Some(map);
-        Ok(())
+        grammar::require(doubt, grammar::is_zero(&text), grammar::PADDING);
+        Ok(map)
     }
 
-    /// Reads the map before the data: a list of numbers, one a line, of which the first counts the pieces.
-    fn map_before_data(&mut self, map: &mut Map, entry: &mut TarEntry) -> Result<(), TarError> {
-        let malformed = || TarError::Malformed("the map of a sparse file is malformed");
-        let (mut text, mut lines, mut wanted) = (Vec::new(), 0, 1);
-        while lines < wanted {
-            if text.len() as u64 >= self.body.min(NAMES_MAX) {
-                return Err(malformed());
+    /// The number in the first line of `text`, which goes on in the body.
+    fn line(&mut self, text: &mut Vec<u8>) -> Result<u64, TarError> {
+        loop {
+            if let Some(len) = text.iter().position(|byte| *byte == b'\n') {
+                let number = decimal(&text[..len]);
+                text.drain(..=len);
+                return number.ok_or(sparse::MALFORMED.into());
             }
-            let block = self.whole_block()?;
-            text.extend_from_slice(&block);
-            lines += block.iter().filter(|byte| **byte == b'\n').count();
-            if wanted == 1 && lines > 0 {
-                let count = text.split(|byte| *byte == b'\n').next();
-                let count = count.and_then(decimal).ok_or_else(malformed)?;
-                wanted = usize::try_from(count).map_or(usize::MAX, |count| {
-                    count.saturating_mul(2).saturating_add(1)
-                });
-            }
+            let left = self.body.checked_sub(BLOCK as u64);
+            self.body = left
+                .filter(|_| text.len() < BLOCK)
+                .ok_or(sparse::MALFORMED)?;
+            text.extend_from_slice(&self.whole_block()?);
         }
-        let mut lines = text.split(|byte| *byte == b'\n');
-        let numbers: Vec<&[u8]> = lines.by_ref().take(wanted).skip(1).collect();
-        if !lines.all(grammar::is_zero) {
-            entry.doubt = entry.doubt.or(Some(grammar::PADDING));
-        }
-        if !numbers.is_empty() {
-            map.add_numbers(&numbers.join(&b','))
-                .map_err(TarError::Malformed)?;
-        }
-        self.body = self
-            .body
-            .checked_sub(text.len() as u64)
-            .ok_or_else(malformed)?;
-        Ok(())
     }
 
     /// The next piece of the content of the current entry. `None` at its end.
@@ -463,64 +388,44 @@ impl<R: Read> TarReader<R> {
 }
 
 impl TarEntry {
-    /// Takes the names and the size that other headers state. Returns the map of a sparse file, and whether it goes on in the
-    /// body.
-    fn with_names(
-        &mut self,
-        pending: Pending,
-        dialect: Dialect,
-    ) -> Result<Option<(Map, bool)>, &'static str> {
-        if !pending.is_empty() {
-            let needed = if pending.extended.is_some() {
-                Dialect::Ustar
-            } else {
-                Dialect::Gnu
-            };
-            self.charge((dialect != needed).then_some(grammar::ORDER));
-            let is_file = self.header.as_old().linkflag == [0];
-            // Programs that look at this name only take a file for a directory.
-            self.charge((is_file && self.path.ends_with(b"/")).then_some(grammar::SLASH));
-        }
+    /// Takes the names and the size that other headers state. Returns the records of a sparse file.
+    fn take_stated(&mut self, pending: Pending, dialect: Dialect) -> Option<SparseRecords> {
+        let is_alone = pending.dialect.is_none();
+        let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
+        let has_link = pending.link.is_some() && pending.dialect == Some(Dialect::Ustar);
+        let size = pending.size.unwrap_or(self.size);
+        let is_same = size == self.size || (size >= grammar::LARGE && self.size == 0);
+        // Programs that look at this name only take a file for a directory.
+        let is_v7 = self.header.as_old().linkflag == [0] && self.path.ends_with(b"/");
+        self.require(is_alone || pending.dialect == Some(dialect), grammar::ORDER);
+        self.require(is_alone || !is_v7, grammar::SLASH);
+        self.require(is_same, grammar::SIZES);
+        self.require(is_link || !has_link, grammar::FORMAT);
+        self.size = size;
         // Programs that take these names do not look at those in the header.
         self.path = pending.path.unwrap_or(std::mem::take(&mut self.path));
         self.link = pending.link.unwrap_or(std::mem::take(&mut self.link));
-        let Some(extended) = pending.extended else {
-            return Ok(None);
-        };
-        if let Some(size) = extended.size {
-            let is_same = size == self.size || (size >= grammar::LARGE && self.size == 0);
-            self.charge((!is_same).then_some(SIZES));
-            self.size = size;
-        }
-        let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
-        self.charge((extended.link.is_some() && !is_link).then_some(grammar::FORMAT));
-        self.path = extended.path.unwrap_or(std::mem::take(&mut self.path));
-        self.link = extended.link.unwrap_or(std::mem::take(&mut self.link));
-        let Some(mut sparse) = extended.sparse else {
-            return Ok(None);
-        };
+        let mut sparse = pending.sparse?;
         let is_known = sparse.is_known() && sparse.allows(&self.path) && self.kind == Kind::File;
-        self.charge((!is_known).then_some(grammar::SPARSE));
+        self.require(is_known, grammar::SPARSE);
         self.path = sparse.name.take().unwrap_or(std::mem::take(&mut self.path));
-        let has_map = sparse.has_map_before_data();
-        Ok(Some((sparse.into_map(), has_map)))
+        is_known.then_some(sparse)
     }
 
     /// Compares the type with the names and the size.
     fn check(&mut self, in_header: u64) {
-        let is_stated = self.header.as_old().linkflag[0];
-        let is_v7 = is_stated == 0 && self.kind == Kind::Directory;
+        let flag = self.header.as_old().linkflag[0];
+        let is_directory = flag == b'5' || (flag == 0 && self.kind == Kind::Directory);
         let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
-        let has_slash = self.path.ends_with(b"/") && !(is_v7 || is_stated == b'5');
-        self.charge(has_slash.then_some(grammar::SLASH));
-        let has_body = self.kind != Kind::File && (self.size > 0 || in_header > 0);
-        self.charge(has_body.then_some(grammar::BODY));
-        let is_nameless = self.path.is_empty() || (is_link && self.link.is_empty());
-        self.charge(is_nameless.then_some(grammar::FORM));
+        let is_empty = self.size == 0 && in_header == 0;
+        let is_named = !self.path.is_empty() && !(is_link && self.link.is_empty());
+        self.require(is_directory || !self.path.ends_with(b"/"), grammar::SLASH);
+        self.require(is_empty || self.kind == Kind::File, grammar::BODY);
+        self.require(is_named, grammar::FORM);
     }
 
-    fn charge(&mut self, doubt: Option<&'static str>) {
-        self.doubt = self.doubt.or(doubt);
+    fn require(&mut self, is_right: bool, reason: &'static str) {
+        grammar::require(&mut self.doubt, is_right, reason);
     }
 }
 
@@ -538,28 +443,8 @@ fn kind(flag: u8) -> Kind {
 fn size(header: &Header) -> Result<u64, TarError> {
     match header.as_old() {
         old if old.linkflag == *b"V" && grammar::is_zero(&old.size) => Ok(0),
-        _ => header.entry_size().map_err(|_| TarError::Malformed(NUMBER)),
+        _ => header.entry_size().map_err(|_| NUMBER.into()),
     }
-}
-
-/// Whether the checksum is right. Some programs add signed bytes.
-fn is_header(header: &Header) -> bool {
-    let bytes = header.as_bytes();
-    let counted = |at: usize| {
-        if (148..156).contains(&at) {
-            b' '
-        } else {
-            bytes[at]
-        }
-    };
-    let unsigned: u32 = (0..BLOCK).map(|at| u32::from(counted(at))).sum();
-    let signed = || {
-        (0..BLOCK)
-            .map(|at| i64::from(counted(at).cast_signed()))
-            .sum::<i64>()
-    };
-    let stated = header.cksum();
-    stated.is_ok_and(|stated| stated == unsigned || i64::from(stated) == signed())
 }
 
 /// Reads the tar in `input`, to its last byte.

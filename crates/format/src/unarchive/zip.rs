@@ -27,6 +27,10 @@ use sluice_base::error::{Error, Result};
 const TARGET_MAX: u64 = 1 << 20;
 const TYPE: u32 = 0o170_000;
 
+const END: &str = "its end disagrees with its entries: programs find different ones";
+const GAPS: &str = "bytes belong to no entry, or to two: programs that read in order find others";
+const CUT: &str = "its data ends early: programs that read in order find other entries after it";
+
 /// Where an entry is.
 struct Place {
     start: u64,
@@ -191,12 +195,7 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         let path = item.path;
         io::copy(&mut content, &mut io::sink()).map_err(unreadable)?;
         let is_whole = plain.read_len().is_none_or(|len| len == end - start);
-        if !is_whole {
-            let doubt =
-                "its data ends early: programs that read in order find other entries after it";
-            self.visitor.doubt(path, doubt)?;
-        }
-        Ok(())
+        self.require(path, is_whole, CUT)
     }
 
     /// Compares the record of an entry in the directory with the header before its content, and with the known writers.
@@ -246,24 +245,18 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         let count = self.places.len() as u64;
         let mut end = vec![0; (len - eocd).min(zip_grammar::END_MAX) as usize];
         bytes.read_exact_at(&mut end, eocd).map_err(unreadable)?;
-        let before = eocd
-            .saturating_sub(zip_grammar::LARGE_END as u64)
-            .max(start);
+        let before = start.max(eocd.saturating_sub(zip_grammar::LARGE_END));
         let mut large = vec![0; (eocd - before) as usize];
-        bytes
-            .read_exact_at(&mut large, before)
-            .map_err(unreadable)?;
+        let read = bytes.read_exact_at(&mut large, before);
+        read.map_err(unreadable)?;
         let large = zip_grammar::is_large(&large).then_some(&large[..]);
         let directory = zip_grammar::Directory {
             start,
             len: large.map_or(eocd, |_| before) - start,
             count,
         };
-        if len - eocd > zip_grammar::END_MAX || !directory.is_stated(&end, large) {
-            let doubt = "its end disagrees with its entries: programs find different ones";
-            self.visitor.doubt(b"", doubt)?;
-        }
-        Ok(())
+        let is_stated = len - eocd <= zip_grammar::END_MAX && directory.is_stated(&end, large);
+        self.require(b"", is_stated, END)
     }
 
     /// Looks for bytes that belong to no entry, or to two, and for entries in another order than their headers.
@@ -286,13 +279,15 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
                 None => gap == 0,
             };
         }
-        if !is_whole {
-            let doubt =
-                "bytes belong to no entry, or to two: programs that read in order find others";
-            self.visitor.doubt(b"", doubt)?;
-        }
         self.places = places;
-        Ok(())
+        self.require(b"", is_whole, GAPS)
+    }
+
+    fn require(&mut self, path: &[u8], is_right: bool, reason: &'static str) -> Result<()> {
+        if is_right {
+            return Ok(());
+        }
+        self.visitor.doubt(path, reason)
     }
 }
 

@@ -1,12 +1,12 @@
 //! The records of a zip that programs are known to write (APPNOTE.TXT, section 4.3), field by field, and the words for others.
 
-use super::grammar::is_zero;
+use super::grammar::{Doubt, is_zero, require};
 
 /// The lengths of the fixed parts of a record of the directory, and of the header before a content.
 pub(super) const CENTRAL: usize = 46;
 pub(super) const LOCAL: usize = 30;
 /// The record at the end of a zip64, and the one that says where it is.
-pub(super) const LARGE_END: usize = 56 + 20;
+pub(super) const LARGE_END: u64 = 56 + 20;
 /// The most bytes in which programs look for the end.
 pub(super) const END_MAX: u64 = 22 + 0xffff;
 const END: &[u8] = b"PK\x05\x06";
@@ -58,11 +58,10 @@ pub(super) struct Sums {
 impl Sums {
     /// Whether `record` is the one that follows the content.
     pub(super) fn is_descriptor(&self, record: &[u8]) -> bool {
+        let sizes = [self.compressed, self.plain];
         let sizes = match record.len() {
-            16 => [self.compressed, self.plain]
-                .map(|size| (size as u32).to_le_bytes())
-                .concat(),
-            _ => [self.compressed, self.plain].map(u64::to_le_bytes).concat(),
+            16 => sizes.map(|size| (size as u32).to_le_bytes()).concat(),
+            _ => sizes.map(u64::to_le_bytes).concat(),
         };
         record == [&b"PK\x07\x08"[..], &self.crc.to_le_bytes(), &sizes].concat()
     }
@@ -73,36 +72,34 @@ pub(super) fn check(
     (fixed, central): (&[u8; CENTRAL], Header<'_>),
     (before, local): (&[u8; LOCAL], Header<'_>),
     sums: Sums,
-) -> Option<&'static str> {
-    let flags = u16_at(fixed, 8);
-    if u16_at(fixed, 6).max(u16_at(before, 4)) > VERSION_MAX {
-        return Some(VERSION);
-    }
+) -> Doubt {
+    let (name, flags) = (central.name, u16_at(fixed, 8));
+    let version = u16_at(fixed, 6).max(u16_at(before, 4));
     // Flags, method, time and date.
-    if central.name != local.name || fixed[8..16] != before[6..14] {
-        return Some(DISAGREE);
-    }
-    if flags & !FLAGS_KNOWN != 0 {
-        return Some(FLAGS);
-    }
-    let is_ascii = central.name.is_ascii();
-    let is_utf8 = flags & FLAG_UTF8 != 0 && std::str::from_utf8(central.name).is_ok();
-    if !(is_ascii || is_utf8) || central.name.iter().any(|byte| matches!(byte, 0 | b'\\')) {
-        return Some(NAME);
-    }
-    let (Some(fields), Some(local_fields)) = (fields(central, fixed), fields(local, fixed)) else {
-        return Some(FIELD);
-    };
-    let is_later = flags & FLAG_DESCRIPTOR != 0;
-    if !has_sums(before, local_fields.large, sums, is_later) {
-        return Some(DISAGREE);
-    }
+    let is_same = name == local.name && fixed[8..16] == before[6..14];
+    let is_utf8 = flags & FLAG_UTF8 != 0 && std::str::from_utf8(name).is_ok();
+    let is_plain = !name.iter().any(|byte| matches!(byte, 0 | b'\\'));
+    let has_later = flags & FLAG_DESCRIPTOR != 0;
+    let large = large_field(central, fixed);
+    let local_large = large_field(local, fixed);
+    let has_sums = local_large.is_none_or(|large| has_sums(before, large, sums, has_later));
     let saturated = [20, 24, 42].map(|at| u32_at(fixed, at) == u32::MAX);
     let needed = 8 * saturated.iter().filter(|is_large| **is_large).count();
-    if fields.large.map_or(0, <[u8]>::len) != needed || u16_at(fixed, 34) != 0 {
-        return Some(FIELD);
-    }
-    attributes(fixed, central.name)
+    let has_needed = large.is_some_and(|large| large.map_or(0, <[u8]>::len) == needed);
+    let is_of_one_disk = u16_at(fixed, 34) == 0;
+    let mut doubt = None;
+    require(&mut doubt, version <= VERSION_MAX, VERSION);
+    require(&mut doubt, is_same, DISAGREE);
+    require(&mut doubt, flags & !FLAGS_KNOWN == 0, FLAGS);
+    require(&mut doubt, is_plain && (name.is_ascii() || is_utf8), NAME);
+    require(&mut doubt, has_sums, DISAGREE);
+    require(
+        &mut doubt,
+        has_needed && local_large.is_some() && is_of_one_disk,
+        FIELD,
+    );
+    check_attributes(fixed, name, &mut doubt);
+    doubt
 }
 
 /// Whether the header before a content has these sums. If a record after the content has them, the header may have zeros.
@@ -125,45 +122,37 @@ fn has_sums(before: &[u8; LOCAL], large: Option<&[u8]>, sums: Sums, is_later: bo
 }
 
 /// Compares host and attributes of a record of the directory with the name of its entry.
-fn attributes(fixed: &[u8; CENTRAL], name: &[u8]) -> Option<&'static str> {
+fn check_attributes(fixed: &[u8; CENTRAL], name: &[u8], doubt: &mut Doubt) {
     let (host, attributes) = (fixed[5], u32_at(fixed, 38));
     let (low, mode) = (attributes & 0xffff, attributes >> 16);
-    // Only some programs take permissions of Unix from other hosts, so that these must say the same as none.
-    let is_plain = name.ends_with(b"/") || matches!(mode & !0o666, 0 | 0o100_000);
-    let is_known = UNIX.contains(&host) || (DOS.contains(&host) && is_plain);
-    if !is_known || low & !ATTRIBUTES != 0 {
-        return Some(HOST);
-    }
     let is_directory = name.ends_with(b"/");
+    // Only some programs take permissions of Unix from other hosts, so that these must say the same as none.
+    let is_plain = is_directory || matches!(mode & !0o666, 0 | 0o100_000);
+    let is_known = UNIX.contains(&host) || (DOS.contains(&host) && is_plain);
     let is_right = match mode >> 12 {
-        0 => true,
         0o04 => is_directory,
         0o10 | 0o12 => !is_directory,
         _ => true,
     };
-    let is_right = is_right && (is_directory || low & ATTRIBUTE_DIRECTORY == 0);
-    (!is_right).then_some(TYPES)
+    require(doubt, is_known && low & !ATTRIBUTES == 0, HOST);
+    require(
+        doubt,
+        is_right && (is_directory || low & ATTRIBUTE_DIRECTORY == 0),
+        TYPES,
+    );
 }
 
-/// The extra fields that say something of an entry.
-struct Fields<'a> {
-    large: Option<&'a [u8]>,
-}
-
-/// The extra fields of a header. `None` if one is unknown, occurs again, is cut, or disagrees with the record of the directory.
-fn fields<'a>(header: Header<'a>, fixed: &[u8; CENTRAL]) -> Option<Fields<'a>> {
-    let (mut rest, mut seen) = (header.extra, Vec::new());
-    let mut fields = Fields { large: None };
+/// The field of large sizes in a header, if it has one. `None` if a field is unknown, occurs again, is cut, or disagrees with the
+/// record of the directory.
+fn large_field<'a>(header: Header<'a>, fixed: &[u8; CENTRAL]) -> Option<Option<&'a [u8]>> {
+    let (mut rest, mut seen, mut large) = (header.extra, Vec::new(), None);
     // Some programs align contents by zeros that are no field.
     while rest.len() >= 4 {
         let (id, len) = (u16_at(rest, 0), usize::from(u16_at(rest, 2)));
         let value = rest.get(4..4 + len)?;
         rest = &rest[4 + len..];
         let is_known = match id {
-            LARGE_FIELD => {
-                fields.large = Some(value);
-                true
-            }
+            LARGE_FIELD => large.replace(value).is_none(),
             PATH_FIELD => value == path_field(header.name),
             // What the directory says, for programs that do not see it.
             LIBARCHIVE_FIELD => value == [&[7], &fixed[4..6], &fixed[36..42]].concat(),
@@ -174,7 +163,7 @@ fn fields<'a>(header: Header<'a>, fixed: &[u8; CENTRAL]) -> Option<Fields<'a>> {
         }
         seen.push(id);
     }
-    is_zero(rest).then_some(fields)
+    is_zero(rest).then_some(large)
 }
 
 /// The field that states `name` in UTF-8, with the checksum of the other name.
@@ -227,7 +216,7 @@ impl Directory {
 
 /// Whether `records`, those before the end, are the ones of a zip64.
 pub(super) fn is_large(records: &[u8]) -> bool {
-    records.len() == LARGE_END
+    records.len() as u64 == LARGE_END
         && records.starts_with(b"PK\x06\x06")
         && records[56..].starts_with(b"PK\x06\x07")
 }
