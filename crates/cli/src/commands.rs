@@ -463,7 +463,8 @@ pub struct Verify {
 /// the bytes. The exit status is 1 if something differs, 9 if the repository lacks the commit, and 11 if the archive is damaged.
 #[derive(Parser, Clone, Debug)]
 #[command(
-    override_usage = "git sluice compare [<options>] <archive> [<tree-ish>|<archive>] [<path>...]"
+    override_usage = "git sluice compare [<options>] <archive> [<tree-ish>] [<path>...]\n       \
+                      git sluice compare [<options>] <archive> <archive>"
 )]
 pub struct Compare {
     /// The archive: a file, a directory, or - for standard input

@@ -64,7 +64,7 @@ fn every_status() {
         (128, "apply ../dir nothing"),
         (128, "verify ../nowhere"),
         (128, "compare ../nowhere"),
-        (128, "compare ../dir"),
+        (0, "compare ../dir"),
         (129, "--nosuch HEAD"),
         (129, "ls --nosuch HEAD"),
         (129, "--deletions=none HEAD"),
