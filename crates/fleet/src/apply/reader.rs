@@ -72,12 +72,12 @@ impl<R: Read> ArchiveReader<R> {
             self.check_beginning()?;
         }
         loop {
-            return match self.tar.next().map_err(failed)? {
+            return match self.tar.next_item().map_err(failed)? {
                 Some(TarItem::Zeros) => continue,
                 Some(TarItem::Doubt(_, reason)) => Err(damaged(reason)),
                 Some(TarItem::Global(records)) => Ok(Some(Item::Global(records))),
                 Some(TarItem::Entry(entry)) => {
-                    archive_entry(entry).map(|entry| Some(Item::Entry(entry)))
+                    archive_entry(*entry).map(|entry| Some(Item::Entry(entry)))
                 }
                 None if self.tar.end_len() < 2 * BLOCK => Err(incomplete()),
                 None => Ok(None),

@@ -54,7 +54,7 @@ pub enum TarItem {
     /// The records of a global header.
     Global(Vec<u8>),
     /// An entry, whose content follows.
-    Entry(TarEntry),
+    Entry(Box<TarEntry>),
     /// A reason why programs may disagree about the entry of this path, or about the archive.
     Doubt(Vec<u8>, &'static str),
     /// A part of the zeros after the end.
@@ -156,7 +156,7 @@ impl<R: Read> TarReader<R> {
     }
 
     /// The next item, after the rest of the last entry.
-    pub fn next(&mut self) -> Result<Option<TarItem>, TarError> {
+    pub fn next_item(&mut self) -> Result<Option<TarItem>, TarError> {
         self.frame.clear();
         while self.piece()?.is_some() {}
         if let Some(item) = self.end_entry()? {
@@ -250,7 +250,7 @@ impl<R: Read> TarReader<R> {
             b'V' if self.is_label(header) => Ok(None),
             _ => {
                 let entry = self.entry(header, size, dialect)?;
-                Ok(Some(TarItem::Entry(entry)))
+                Ok(Some(TarItem::Entry(Box::new(entry))))
             }
         }
     }
@@ -418,10 +418,10 @@ impl TarEntry {
         let is_directory = flag == b'5' || (flag == 0 && self.kind == Kind::Directory);
         let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
         let is_empty = self.size == 0 && in_header == 0;
-        let is_named = !self.path.is_empty() && !(is_link && self.link.is_empty());
+        let is_nameless = self.path.is_empty() || (is_link && self.link.is_empty());
         self.require(is_directory || !self.path.ends_with(b"/"), grammar::SLASH);
         self.require(is_empty || self.kind == Kind::File, grammar::BODY);
-        self.require(is_named, grammar::FORM);
+        self.require(!is_nameless, grammar::FORM);
     }
 
     fn require(&mut self, is_right: bool, reason: &'static str) {
@@ -452,7 +452,7 @@ pub(super) fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()
     let mut reader = TarReader::new(input, NAMES_MAX);
     let mut holes = 0_u64;
     loop {
-        let item = reader.next().map_err(failed)?;
+        let item = reader.next_item().map_err(failed)?;
         visitor.frame(reader.frame());
         match item {
             None => return Ok(()),
@@ -472,7 +472,7 @@ pub(super) fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()
                 if holes > HOLES_MAX {
                     return Err(damaged("its sparse files have more than 16 GiB of holes"));
                 }
-                pass(entry, &mut reader, visitor)?;
+                pass(*entry, &mut reader, visitor)?;
             }
         }
     }
