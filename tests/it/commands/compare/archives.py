@@ -1,7 +1,7 @@
 """Mutates archives, and judges them by the readers that are installed.
 
 archives.py mutate <archives> <first> <count> <out>   writes a mutation for each number
-archives.py judge <tree> <archives>                   prints `<archive> <reader>` if the reader wrote another tree without an error
+archives.py judge <tree> <archives> <programs>        prints `<archive> <reader>` if the reader wrote another tree without an error
 """
 
 import gzip
@@ -210,10 +210,14 @@ def extracted(reader, path, out):
         return False
 
 
-def judge(expected, archives):
+def judge(expected, archives, programs):
     expected = {is_plain: tree(expected, is_plain) for is_plain in (False, True)}
     work = tempfile.mkdtemp()
     shutil.copytree(archives, work + "/archives")
+    shutil.copytree(programs, work + "/programs")
+    for program in os.listdir(programs):
+        for readers in PROGRAMS.values():
+            readers.append((f"{work}/programs/{program}", "{}"))
     if os.geteuid() == 0:
         os.chown(work, NOBODY, NOBODY)
         os.setgroups([])
@@ -255,4 +259,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "mutate":
         mutate(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
     else:
-        judge(sys.argv[2], sys.argv[3])
+        judge(*sys.argv[2:])

@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::support::{Repo, rounds, skip};
+use crate::support::{Repo, installed, rounds, skip};
 
 /// What the archives in `fixtures/archives/honest` hold, below `p`.
 const TREE: &str = "n=$(printf 'n%.0s' $(seq 120)) && mkdir -p p/src/$n && cd p && echo one >a.txt && \
                     printf '#!/bin/sh\\n' >run && chmod 755 run && ln -s a.txt link && echo long >src/$n/$n && \
                     head -c 700 /dev/zero | tr '\\0' x >src/c && : >empty && ln -s src/$n/$n longlink && \
-                    git --git-dir=../.git --work-tree=. add . && git --git-dir=../.git commit -qm one && mkdir ../.git/same ../.git/mutated";
+                    git --git-dir=../.git --work-tree=. add . && git --git-dir=../.git commit -qm one && mkdir ../.git/same ../.git/mutated ../.git/programs";
 /// The mutations that a quick run makes.
 const QUICK: u64 = 200;
 const ALL: u64 = 20_000;
@@ -28,6 +28,7 @@ fn honest() -> PathBuf {
 fn repository() -> Repo {
     let repo = Repo::init();
     let _ = repo.shell(TREE).success();
+    build_go(&repo);
     repo
 }
 
@@ -41,10 +42,26 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
+/// Builds a reader from Go's standard library.
+fn build_go(repo: &Repo) {
+    if !installed("go") {
+        return;
+    }
+    let mut go = repo.command("go");
+    // What it compiles of its own library is kept for the next time.
+    go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go"));
+    go.env("GOTOOLCHAIN", "local").env("GO111MODULE", "off");
+    go.args(["build", "-o", ".git/programs/go"]);
+    let built = go.arg(script().with_file_name("extract.go")).status();
+    assert!(built.expect("go starts").success());
+}
+
 /// Lets all readers extract the archives in `.git/same`, none of which writes other files without an error.
 fn assert_read_alike(repo: &Repo) {
     let mut judge = repo.command("python3");
-    judge.arg(script()).args(["judge", "p", ".git/same"]);
+    judge
+        .arg(script())
+        .args(["judge", "p", ".git/same", ".git/programs"]);
     let said = judge.output().expect("python3 starts");
     let lines = String::from_utf8_lossy(&said.stdout).into_owned();
     assert!(
