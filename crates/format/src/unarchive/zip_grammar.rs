@@ -86,7 +86,8 @@ pub(super) fn check(
     let saturated = [20, 24, 42].map(|at| u32_at(fixed, at) == u32::MAX);
     let needed = 8 * saturated.iter().filter(|is_large| **is_large).count();
     let has_needed = large.is_some_and(|large| large.map_or(0, <[u8]>::len) == needed);
-    let is_of_one_disk = u16_at(fixed, 34) == 0;
+    // The first disk; and whether a program that converts texts may do so. unzip takes other bits for a link that is a file.
+    let is_usual = u16_at(fixed, 34) == 0 && u16_at(fixed, 36) <= 1;
     let mut doubt = None;
     require(&mut doubt, version <= VERSION_MAX, VERSION);
     require(&mut doubt, is_same, DISAGREE);
@@ -95,7 +96,7 @@ pub(super) fn check(
     require(&mut doubt, has_sums, DISAGREE);
     require(
         &mut doubt,
-        has_needed && local_large.is_some() && is_of_one_disk,
+        has_needed && local_large.is_some() && is_usual,
         FIELD,
     );
     check_attributes(fixed, name, &mut doubt);

@@ -322,6 +322,10 @@ fn records_of_a_zip_disagree() {
             "a field of its header is unknown or cut",
         ),
         (
+            patch(&zip, CENTRAL, 36, b"\x5c"),
+            "a field of its header is unknown or cut",
+        ),
+        (
             patch(&zip, END, 12, b"\0"),
             "its end disagrees with its entries",
         ),
