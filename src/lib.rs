@@ -88,8 +88,10 @@
 //! * Nothing that a repository claims is believed beyond the bytes that back it: no panic, no endless loop, no entry that
 //!   leaves the directory it is extracted to.
 //! * git-sluice runs commands of the configuration (filters) only if the attributes of an archived file say so. It asks the
-//!   installed git about names of revisions other than ids, refs and their ancestors, and where only git knows the answer or
-//!   the message.
+//!   installed git about names of revisions other than ids, their beginnings, refs, ancestors, and trees and directories of
+//!   these, and where only git knows the answer or the message.
+//! * An archive that is read has a grammar (`sluice_format::unarchive`): each byte is content, a header that a known program
+//!   writes, or zero padding. `compare` has a doubt about everything else, and `apply` refuses it.
 //! * A page of a mapped file that cannot be read is an error of the request that reads it, and not the end of the process
 //!   (`git::odb::faults`).
 //! * Only the binary touches arguments, standard streams, signals and environment variables. `git::environment` reads all
