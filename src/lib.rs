@@ -52,7 +52,7 @@
 //! | [`sluice_core`] | A request becomes an archive: `request`, `plan`, `filter`, `archive`, `output`, `cache`. | |
 //! | [`sluice_git`] | Reads a repository as git does: environment, configuration, refs, objects, attributes, pathspecs, conversions. | |
 //! | [`sluice_format`] | Turns names and bytes into tar and zip, and reads archives that other programs wrote. Does not know git. | |
-//! | [`sluice_indexers`] | Matches paths by the patterns of code-search indexers. | |
+//! | [`sluice_indexers`](../sluice_indexers/index.html) | Matches paths by the patterns of code-search indexers. | |
 //! | [`sluice_cli`] | Holds the command line as it was typed: options, help, completions. | |
 //! | [`sluice_base`] | Provides errors, buffers, threads and the ordered pipeline. Knows nothing of the above. | |
 //!

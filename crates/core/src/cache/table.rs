@@ -13,7 +13,7 @@ use super::{
 pub(super) const SEEN: &str = "seen";
 /// Archives: see [`latest`](super::latest).
 pub(super) const LATEST: &str = "latest";
-/// Commits that refs lead to: see [`reach`](super::reach).
+/// Commits that refs lead to: see `reach`.
 pub(super) const REACHED: &str = "reached";
 /// Bytes of each table.
 const BYTES: u64 = 256 << 10;

@@ -1,6 +1,6 @@
 //! Reads tar in every dialect that readers accept: v7, ustar, pax, GNU.
 //!
-//! [`TarReader`] goes on wherever most programs would, and has a doubt about whatever is not in the [grammar](super::grammar):
+//! [`TarReader`] goes on wherever most programs would, and has a doubt about whatever is not in the [grammar]:
 //! [`read`] passes it on, `apply` refuses it. `tar::Header` reads the fields of a header. The rest is own code, because
 //! `tar::Archive` reads extended headers of any length into memory, stops at the first end marker, and hides which of two names
 //! of an entry it takes.
