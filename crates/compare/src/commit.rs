@@ -14,6 +14,7 @@ use super::{prefix, table::Table};
 use sluice_base::error::{Error, Result};
 use sluice_git::{
     objects::reader::Reader,
+    refs::AskGit,
     repository::{
         Repository,
         tags::{self, TAGS},
@@ -44,6 +45,11 @@ pub(super) fn named(repository: &Repository, revision: &str) -> Result<ObjectId>
             found.ok().and_then(|it| it.commit).ok_or_else(lacking)
         }
     }
+}
+
+/// The error of tags that cannot be read.
+pub(super) fn unreadable(_: AskGit) -> Error {
+    Error::fatal("cannot read the tags of the repository")
 }
 
 /// A tag, and how many files an archive shares with it, as far as ids tell.
@@ -83,7 +89,6 @@ pub(super) fn candidates(
         max_held: TREES,
         redacted: false,
     };
-    let unreadable = |_| Error::fatal("cannot read the tags of the repository");
     let tags = tags::refs(repository, TAGS).map_err(unreadable)?;
     let mut reader = Reader::new(repository.odb());
     let (mut trees, mut names) = (Vec::new(), HashSet::new());

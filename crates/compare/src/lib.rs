@@ -23,11 +23,13 @@ mod report;
 mod table;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     ffi::{OsStr, OsString},
     io::{self, BufWriter, Write},
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
+
+use bstr::BString;
 
 use class::{Counts, LineClass};
 use classes::{FirstWalk, needs_content};
@@ -163,9 +165,11 @@ impl Comparison<'_, '_> {
         if self.args.content.treeish.is_some() {
             return Ok(());
         }
-        let tags = tags::refs(&self.repository, TAGS).unwrap_or_default();
-        let tags = tags.iter().map(|tag| tag.name[TAGS.len()..].into());
-        let belief = contents.clues.belief(&contents.table, &tags.collect());
+        // Files that the repository has itself, such as package.json, say less than the comment of git archive.
+        let belief = match contents.comment {
+            Some(_) => None,
+            None => contents.clues.belief(&contents.table, &self.tags()?),
+        };
         let content = &mut self.args.content;
         if let Some(belief) = &belief {
             let directory = OsString::from(&belief.directory);
@@ -198,6 +202,15 @@ impl Comparison<'_, '_> {
         self.found_by = Some(source);
         self.refs = tags::names(&self.repository, commit);
         Ok(())
+    }
+
+    /// The names of all tags.
+    fn tags(&self) -> Result<HashSet<BString>> {
+        let tags = tags::refs(&self.repository, TAGS).map_err(commit::unreadable)?;
+        Ok(tags
+            .iter()
+            .map(|tag| tag.name[TAGS.len()..].into())
+            .collect())
     }
 
     /// Finds the nearest tag: ids choose a few, and a whole comparison with each of these decides.

@@ -295,3 +295,20 @@ repository = "https://example.org/me/r/tree/main/crates/one"'
     let json = fs::read_to_string(repo.path().join(".git/lock/rows")).expect("a file");
     assert!(json.contains("\"paths\": [\"package.json\"]"), "{json}");
 }
+
+/// A file of the repository that looks like that of a package is not one.
+#[test]
+fn the_comment_of_git_counts_more_than_files() {
+    let repo = Repo::init();
+    let script = r#"mkdir -p packages/x && echo a >packages/x/a && echo b >b && git add . &&
+                    echo '{"name":"x","version":"1.0.0","repository":{"directory":"packages/x"}}' >package.json &&
+                    git add . && git commit -qm 1 && git tag v1.0.0"#;
+    let _ = repo.shell(script).success();
+    let archive = repo.archive_of("--prefix=p/ v1.0.0");
+    let output = repo.compare_bytes(&archive, "");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("from the comment of the archive\nidentical: "),
+        "{output}"
+    );
+}
