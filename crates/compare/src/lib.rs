@@ -29,12 +29,11 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
-use bstr::BString;
+use bstr::{BString, ByteSlice};
 
 use class::{Counts, LineClass};
 use classes::{FirstWalk, needs_content};
 use collector::{Contents, DAMAGED};
-use commit::Rank;
 use conversion::Decider;
 use diff::{Differ, Texts};
 use listing::Listing;
@@ -151,7 +150,7 @@ impl Comparison<'_, '_> {
     fn classify(&mut self, contents: &mut Contents) -> Result<(Content, FirstWalk, Vec<u8>)> {
         let prefix = self.find_prefix(contents)?;
         self.args.content.prefix = Some(OsString::from_vec(prefix.clone()));
-        let sent = self.request("tar", &self.args.clone())?.content;
+        let sent = self.request("tar")?.content;
         let found = classes::walk(sent.clone(), &mut contents.table)?;
         if found.has_undecided {
             let below = sent.blob_policy.naming.below.clone();
@@ -221,44 +220,35 @@ impl Comparison<'_, '_> {
         let table = &mut contents.table;
         let prefix = given.as_deref().map(OsStr::as_bytes);
         let candidates = commit::candidates(&self.repository, table, &below, prefix)?;
-        let (mut best, mut failure) = (None::<(Rank, Rank, OsString, u64)>, None);
-        let mut tied = 0;
-        for (at, candidate) in candidates.iter().enumerate() {
-            let by_ids = candidate.rank;
-            if at >= FINALISTS || matches!(best, Some((.., 0))) {
-                // Only the ids say that this tag is as near as the best one.
-                tied += usize::from(best.as_ref().is_some_and(|(_, it, ..)| it.ties(&by_ids)));
-                continue;
-            }
+        let (mut finalists, mut failure, mut tried) = (Vec::new(), None, 0);
+        for candidate in candidates.iter().take(FINALISTS) {
+            tried += 1;
             let tag = OsString::from_vec(candidate.name.to_vec());
-            self.args.content.treeish = Some(tag.clone());
+            self.args.content.treeish = Some(tag);
             self.args.content.prefix.clone_from(&given);
             self.args.content.extras.clone_from(&extras);
-            let counts = match self.count(contents) {
-                Ok(counts) => counts,
-                Err(error) => {
-                    failure = failure.or(Some(error));
-                    continue;
-                }
-            };
-            let rank = counts.rank(by_ids.time);
-            tied += usize::from(best.as_ref().is_some_and(|(it, ..)| it.ties(&rank)));
-            if best.as_ref().is_none_or(|(it, ..)| *it < rank) {
-                if best.as_ref().is_some_and(|(it, ..)| !it.ties(&rank)) {
-                    tied = 0;
-                }
-                best = Some((rank, by_ids, tag, counts.differences()));
+            match self.count(contents) {
+                Ok(counts) => finalists.push((counts.rank(candidate.rank.time), candidate, counts)),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+            if finalists.last().is_some_and(|it| it.2.differences() == 0) {
+                break;
             }
         }
-        let Some((_, _, tag, differences)) = best else {
+        let best = finalists.iter().rev().max_by_key(|it| it.0);
+        let Some(&(rank, best, counts)) = best else {
             return Err(failure.unwrap_or_else(|| Error::fatal("no tag can be compared")));
         };
+        // Of those that were not compared, only the ids say that they are as near.
+        let others = candidates.iter().skip(tried);
+        let tied = finalists.iter().filter(|it| it.0.ties(&rank)).count() - 1
+            + others.filter(|it| it.rank.ties(&best.rank)).count();
         contents.table.reset();
         self.args.content.prefix = given;
         self.args.content.extras = extras;
-        self.refs = CommitNames::At(vec![tag.to_string_lossy().into_owned()]);
-        self.args.content.treeish = Some(tag);
-        self.nearest = Some((differences, tied));
+        self.refs = CommitNames::At(vec![best.name.to_str_lossy().into_owned()]);
+        self.args.content.treeish = Some(OsString::from_vec(best.name.to_vec()));
+        self.nearest = Some((counts.differences(), tied));
         Ok(())
     }
 
@@ -277,7 +267,7 @@ impl Comparison<'_, '_> {
         if let Some(prefix) = &self.args.content.prefix {
             return Ok(prefix.as_bytes().to_vec());
         }
-        let expected = self.request("tar", &self.args.clone())?.content;
+        let expected = self.request("tar")?.content;
         let prefix = prefix::find(&contents.table, &prefix::expected_names(expected)?);
         for extra in &mut self.args.content.extras {
             // As in git, the name of a virtual file is complete.
@@ -288,14 +278,13 @@ impl Comparison<'_, '_> {
         Ok(prefix)
     }
 
-    /// The request for an archive in this `format`, by `args`, with all trees and attribute files.
-    fn request(&mut self, format: &str, args: &Args) -> Result<Request> {
-        let request = self.resolve(format, args)?;
+    /// The request for an archive in this `format`, with all trees and attribute files.
+    fn request(&mut self, format: &str) -> Result<Request> {
+        let request = self.resolve(format, self.args.clone())?;
         archive::with_rules(request, self.context.messages)
     }
 
-    fn resolve(&mut self, format: &str, args: &Args) -> Result<Request> {
-        let mut args = args.clone();
+    fn resolve(&mut self, format: &str, mut args: Args) -> Result<Request> {
         args.encoding.format = Some(format.into());
         let fetches = FetchAccount::new(false);
         let described = (&args, &self.formats, self.environment);
@@ -309,7 +298,7 @@ impl Comparison<'_, '_> {
         // Without pathspecs, all files are made. Those that options add match none.
         args.content.paths = paths;
         args.content.ignore_unmatch = true;
-        let request = self.resolve("tar", &args)?;
+        let request = self.resolve("tar", args)?;
         conversion::make(request, visitor, self.context.messages)
     }
 
@@ -476,7 +465,7 @@ impl Comparison<'_, '_> {
             Form::Zip => "zip",
             _ => "tar",
         };
-        let request = self.request(format, &self.args.clone())?;
+        let request = self.request(format)?;
         let same = SameFiles {
             contents,
             found,
