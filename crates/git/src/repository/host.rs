@@ -2,13 +2,15 @@
 //!
 //! Only the configuration of the system and of the user decides, which nobody can push. A repository is found by the URL in
 //! `.gitmodules`, which anybody may have written, so it counts only if its own configuration says that it may be archived as a
-//! submodule, and only with commits that its refs lead to ([`reach`](super::reach)). Must fail closed: in doubt, there is no repository.
+//! submodule, and only with commits that its refs lead to ([`reach`](super::reach)). Must fail closed: in doubt, there is no
+//! repository.
 
 use std::{
     ffi::OsStr,
     fs,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use bstr::{BStr, BString, ByteSlice};
@@ -36,13 +38,18 @@ const LFS_STORE: &str = "sluice.lfsStore";
 /// The repositories and stores of a host.
 pub struct Host {
     config: Config,
+    /// The file that maps URLs to directories, once a submodule needed it.
+    map: OnceLock<Vec<u8>>,
 }
 
 impl Host {
     /// Reads the configuration of system and user.
     pub fn read(environment: &Environment) -> Result<Self> {
         let config = config_without_repository(environment)?;
-        Ok(Self { config })
+        Ok(Self {
+            config,
+            map: OnceLock::new(),
+        })
     }
 
     /// The configuration of system and user.
@@ -75,7 +82,8 @@ impl Host {
 
     /// The git directory that the map names for `url`, which counts from the URL of the `superproject` if it is relative.
     fn mapped(&self, superproject: &Repository, url: &BStr) -> Option<PathBuf> {
-        let map = fs::read(self.path(MAP)?).ok()?;
+        let path = self.path(MAP)?;
+        let map = self.map.get_or_init(|| fs::read(path).unwrap_or_default());
         let mut lines = map.lines().filter_map(map_line);
         let absolute = if is_relative(url) {
             let own = superproject.git_dir.canonicalize().ok()?;

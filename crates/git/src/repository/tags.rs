@@ -77,11 +77,8 @@ pub fn refs(repository: &Repository, prefix: &str) -> Result<Vec<RefTarget>, Ask
     let output = program::ask(&repository.location, &words).ok_or(unclear)?;
     let target = |line: &[u8]| {
         let (id, name) = line.split_once_str(" ")?;
-        let id = ObjectId::from_hex(id).ok();
-        Some(RefTarget {
-            name: name.into(),
-            id,
-        })
+        let (name, id) = (name.into(), ObjectId::from_hex(id).ok());
+        Some(RefTarget { name, id })
     };
     let targets = output.stdout.lines().filter_map(target).collect();
     output.status.success().then_some(targets).ok_or(unclear)
