@@ -1,5 +1,6 @@
-//! Finds the commit and the directory that a package names: in a file that cargo, setuptools-scm, npm or Python wrote, or in the path of a Go
-//! module. Believes only a file that lies at the top of everything else. A wrong belief is no harm, because the files are compared.
+//! Finds the commit and the directory that a package names: in a file that cargo, setuptools-scm, npm or Python wrote, or in the
+//! path of a Go module. Believes only a file that lies at the top of everything else. A wrong belief does no harm, because the files
+//! are compared.
 
 use std::collections::HashSet;
 

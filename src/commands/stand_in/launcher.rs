@@ -1,8 +1,10 @@
-//! The launcher: a program of a kilobyte, without a C library, that replaces itself by the real git. One of eight modules with `unsafe` code.
+//! The launcher: a program of a kilobyte, without a C library, that replaces itself by the real git. One of eight modules with
+//! `unsafe` code.
 //!
-//! A host runs git a hundred times for a page, and a shell script in between costs 0.8 ms each time. The launcher finds the next git in `PATH` by the
-//! rule of the script, and starts it. The script next to it does everything else: words that git-sluice may have to answer, wherever they
-//! are among the words; a caller that names the real git or that a stand-in has started; and whatever fails.
+//! A host runs git a hundred times for a page, and a shell script in between costs 0.8 ms each time. The launcher finds the next
+//! git in `PATH` by the rule of the script, and starts it. The script next to it does everything else: words that git-sluice may
+//! have to answer, wherever they are among the words; a caller that names the real git or that a stand-in has started; and
+//! whatever fails.
 //!
 //! The assembler of the compiler makes the code, so nobody needs tools of their own. It works at any address.
 #![allow(unsafe_code)]
