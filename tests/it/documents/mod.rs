@@ -10,6 +10,7 @@ use std::{
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use crate::support::{Repo, installed};
@@ -96,7 +97,8 @@ fn commands_run_as_pasted() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
-/// Runs the blocks of `page`. Writes the page with the outputs that the commands have now, if they differ from those shown.
+/// Runs the blocks of `page`. Writes the page with the outputs that the commands have now, if they differ from those shown, and says
+/// how they differ.
 fn differing(page: &Page) -> Option<String> {
     let mut place = Place::new();
     let mut text = page.text.clone();
@@ -113,10 +115,12 @@ fn differing(page: &Page) -> Option<String> {
     let name = page.name().replace('/', "-");
     let now = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&now, text).expect("ours");
+    let diff = Command::new("diff").args([&page.path, &now]).output();
+    let lines = String::from_utf8(diff.expect("installed").stdout);
     Some(format!(
-        "other outputs: diff {} {}",
-        page.path.display(),
-        now.display()
+        "other outputs: {}\n{}",
+        now.display(),
+        lines.expect("pages are text")
     ))
 }
 
