@@ -171,11 +171,11 @@ def python_zip(path, out):
 
 
 PROGRAMS = {
-    ".tar": [("tar", "-xf", "{}"), ("bsdtar", "-xf", "{}"), ("busybox", "tar", "-xf", "{}"), ("7z", "x", "-y", "-snld", "{}"), ("7za", "x", "-y", "-snld", "{}"), python_tar],
-    ".zip": [("unzip", "-qq", "-o", "{}"), ("bsdtar", "-xf", "{}"), ("bsdtar", "-xf", "-"), ("busybox", "unzip", "-q", "-o", "{}"), ("7z", "x", "-y", "{}"), ("7za", "x", "-y", "{}"), python_zip],
+    ".tar": [("tar", "-xf", "{}"), ("bsdtar", "-xf", "{}"), ("busybox", "tar", "-xf", "{}"), ("7zz", "x", "-y", "-snld", "{}"), python_tar],
+    ".zip": [("unzip", "-qq", "-o", "{}"), ("bsdtar", "-xf", "{}"), ("bsdtar", "-xf", "-"), ("busybox", "unzip", "-q", "-o", "{}"), ("7zz", "x", "-y", "{}"), python_zip],
 }
 # Readers that write a link as a file, and give no permissions.
-PLAIN = {"python_zip", "jar"}
+PLAIN = {"python_zip"}
 # Readers that know no sparse files.
 DENSE = {"busybox"}
 
