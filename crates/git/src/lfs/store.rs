@@ -47,13 +47,15 @@ impl LocalStore {
         self.paths(hash).find(|path| path.exists())
     }
 
-    /// The files that may be the object called `hash`.
+    /// The files that may be the object called `hash`: below `aa/bb` as git-lfs and most hosts store it, and below `a/b` as Gogs
+    /// does.
     fn paths(&self, hash: &Hash) -> impl Iterator<Item = PathBuf> {
         let hex = hash.to_string();
         let directories = self.directories.iter();
         directories.flat_map(move |directory| {
-            let directory = directory.join(&hex[..2]).join(&hex[2..4]);
-            [directory.join(&hex), directory.join(&hex[4..])]
+            let below = directory.join(&hex[..2]).join(&hex[2..4]);
+            let in_gogs = directory.join(&hex[..1]).join(&hex[1..2]).join(&hex);
+            [below.join(&hex), below.join(&hex[4..]), in_gogs]
         })
     }
 }

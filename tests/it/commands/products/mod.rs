@@ -3,6 +3,7 @@
 mod git_daemon;
 mod gitolite;
 mod gitweb;
+mod gogs;
 mod http_backend;
 mod server;
 mod soft_serve;
