@@ -1,7 +1,7 @@
 //! `cargo xtask book`: what mdBook calls to get the pages at the top of the repository as chapters.
 //!
 //! The pages are written for the repository's own viewer. In the book, all chapters are in one directory, so links to pages are
-//! changed to links to chapters. Nothing else changes.
+//! changed to links to chapters, and links to other files to links to the repository. Nothing else changes.
 
 use std::io::{Read as _, Write as _};
 
@@ -59,33 +59,64 @@ fn each_chapter(value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
 
 /// Gives a page outside of `docs` its place in the book, and changes the links of any page.
 fn convert(chapter: &mut Value) {
-    let path = chapter["path"].as_str().unwrap_or_default().to_owned();
-    let outer = path.strip_prefix("../");
+    let path = chapter["path"].as_str().unwrap_or_default();
+    let page = normal(&format!("docs/{path}"));
     let content = chapter["content"].as_str().unwrap_or_default();
-    chapter["content"] = linked(content, outer).into();
-    let place = outer.and_then(|outer| OUTER.iter().find(|(page, _)| *page == outer));
-    if let Some((_, place)) = place {
-        chapter["path"] = (*place).into();
+    chapter["content"] = linked(content, &page).into();
+    if let Some(place) = chapter_of(&page) {
+        chapter["path"] = place.into();
     }
 }
 
-/// The `content` of the page `outer`, or of a page in `docs`, with links between chapters.
-fn linked(content: &str, outer: Option<&str>) -> String {
-    let mut text = content.to_owned();
-    for (page, chapter) in OUTER {
-        text = text.replace(&format!("]({REPOSITORY}{page}"), &format!("]({chapter}"));
-        if outer.is_some() {
-            text = text.replace(&format!("]({page}"), &format!("]({chapter}"));
+/// The `content` of `page`, with links between chapters.
+fn linked(content: &str, page: &str) -> String {
+    let mut pieces = content.split("](");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (link, rest) = piece.split_at(piece.find(')').unwrap_or(0));
+        text += &format!("]({}{rest}", target(link, page));
+    }
+    if page.starts_with("docs/") {
+        text
+    } else {
+        // Pictures.
+        text.replace("\"docs/", "\"")
+    }
+}
+
+/// Where a link of `page` leads in the book: to a chapter, or to the repository if it is to another file.
+fn target(link: &str, page: &str) -> String {
+    let is_address = link.is_empty() || link.starts_with('#') || link.contains("://");
+    let file = match link.strip_prefix(REPOSITORY) {
+        None if is_address => return link.to_owned(),
+        None => normal(&format!("{page}/../{link}")),
+        Some(file) => file.to_owned(),
+    };
+    let (file, anchor) = file.split_at(file.find('#').unwrap_or(file.len()));
+    match chapter_of(file) {
+        Some(chapter) => format!("{chapter}{anchor}"),
+        None => format!("{REPOSITORY}{file}{anchor}"),
+    }
+}
+
+/// The place in the book of a `file` of the repository.
+fn chapter_of(file: &str) -> Option<&str> {
+    let outer = OUTER.iter().find(|(page, _)| *page == file);
+    let inner = file.strip_prefix("docs/").filter(|it| *it != "SUMMARY.md");
+    outer.map(|(_, chapter)| *chapter).or(inner)
+}
+
+/// The path without `..`.
+fn normal(path: &str) -> String {
+    let mut parts = Vec::new();
+    for part in path.split('/').filter(|it| !it.is_empty()) {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
         }
     }
-    match outer {
-        None => text,
-        Some(page) => {
-            let up = "../".repeat(page.matches('/').count());
-            text.replace(&format!("]({up}docs/"), "](")
-                .replace("\"docs/", "\"")
-        }
-    }
+    parts.join("/")
 }
 
 #[cfg(test)]
@@ -98,14 +129,14 @@ mod tests {
         let page =
             |path, content| json!({"Chapter": {"path": path, "content": content, "sub_items": []}});
         let mut book = json!({"items": [
-            page("../README.md", "[a](docs/a.md#x) [s](SECURITY.md) <img src=\"docs/a.svg\">"),
-            page("../benches/README.md", "[a](../docs/a.md)"),
+            page("../README.md", "[a](docs/a.md#x) [s](SECURITY.md) [l](src/lib.rs) [x](https://x.y/docs/z) <img src=\"docs/a.svg\">"),
+            page("../benches/README.md", "[a](../docs/a.md) [s](../docs/SUMMARY.md#x) [h](#h)"),
             page("a.md", "[s](https://github.com/git-sluice/git-sluice/blob/main/SECURITY.md) [b](b.md)"),
         ]});
         each_chapter(&mut book, &mut convert);
         let expected = json!({"items": [
-            page("index.md", "[a](a.md#x) [s](security.md) <img src=\"a.svg\">"),
-            page("benches.md", "[a](a.md)"),
+            page("index.md", "[a](a.md#x) [s](security.md) [l](https://github.com/git-sluice/git-sluice/blob/main/src/lib.rs) [x](https://x.y/docs/z) <img src=\"a.svg\">"),
+            page("benches.md", "[a](a.md) [s](https://github.com/git-sluice/git-sluice/blob/main/docs/SUMMARY.md#x) [h](#h)"),
             page("a.md", "[s](security.md) [b](b.md)"),
         ]});
         assert_eq!(book, expected);

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
+use serde_json::Value;
 
-use super::header::header;
+use super::{figures, header::header, median::median};
 use crate::{binary, process};
 pub(crate) use args::Args;
 use contender::Contender;
@@ -29,14 +30,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let binary = binary::build()?;
     print!("{}", header(&binary, &report::how(args, &hyperfine))?);
+    let mut results = Value::Null;
     for repo in &args.repo {
-        print!("{}", compare(args, repo, &binary)?);
+        print!("{}", compare(args, repo, &binary, &mut results)?);
     }
-    Ok(())
+    match &args.record {
+        Some(name) => figures::record(name, &binary, &results),
+        None => Ok(()),
+    }
 }
 
-/// The report about one repository.
-fn compare(args: &Args, repo: &Path, binary: &Path) -> Result<String> {
+/// The report about one repository. Adds its medians to `results`.
+fn compare(args: &Args, repo: &Path, binary: &Path, results: &mut Value) -> Result<String> {
     let directory = repository_directory(repo)?;
     let mut report = report::archived(&args.rev, &directory)?;
     for format in &args.format {
@@ -55,17 +60,31 @@ fn compare(args: &Args, repo: &Path, binary: &Path) -> Result<String> {
         let timings = hyperfine::measure(&contenders, &directory, args)?;
         let watched = watched::measure(&contenders, &directory, &args.to)?;
         report += &report::table(&contenders, &timings, &watched);
+        for (sink, timings) in &timings {
+            let name = directory.file_name().unwrap_or_default().display();
+            let row = format!("{name} {format}, {}", sink.name());
+            for (contender, timings) in contenders.iter().zip(timings) {
+                let median = (median(timings.wall.iter().copied()) * 1e4).round() / 10.0;
+                results[&row][&contender.label] = median.into();
+            }
+        }
     }
     Ok(report)
 }
 
-/// `git archive` first, since all others are measured against it.
+/// `git archive` first, since all others are measured against it. Without `--threads`, also git-sluice as git starts it.
 fn contenders(args: &Args, format: &str, binary: &Path) -> Vec<Contender> {
     let request = vec![format!("--format={format}"), args.rev.clone()];
     let archive = [vec!["archive".to_owned()], request.clone()].concat();
     let mut contenders = vec![Contender::new("git", Path::new("git"), archive)];
     if args.threads.is_empty() {
-        contenders.push(Contender::new("git-sluice", binary, request));
+        contenders.push(Contender::new("git-sluice", binary, request.clone()));
+        let sluice = [vec!["sluice".to_owned()], request].concat();
+        let mut by_git = Contender::new("git", Path::new("git"), sluice);
+        // git looks for its commands in this directory first.
+        let exec_path = format!("--exec-path={}", binary.parent().expect("a file").display());
+        by_git.arguments.insert(0, exec_path);
+        contenders.push(by_git);
         return contenders;
     }
     for threads in &args.threads {

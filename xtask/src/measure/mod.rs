@@ -5,6 +5,7 @@
 mod cold;
 mod compare;
 mod cost;
+mod figures;
 mod header;
 mod median;
 mod suite;

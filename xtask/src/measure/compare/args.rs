@@ -44,6 +44,10 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) filters: bool,
 
+    /// Write the medians to benches/figures.json, as the measurement of this name
+    #[arg(long, value_name = "NAME")]
+    pub(super) record: Option<String>,
+
     /// Empty the kernel's file caches before each run (needs root)
     #[arg(long)]
     pub(super) drop_caches: bool,
