@@ -60,7 +60,7 @@ fn configured(
         (None, None) => config.path("sluice.cache")?,
     };
     let Some(directory) = directory else {
-        return refuse_limits(&args.sharing).map(|()| None);
+        return refuse_alone(&args.sharing).map(|()| None);
     };
     if directory.as_os_str().is_empty() {
         return Ok(None);
@@ -93,15 +93,20 @@ fn configured(
     }))
 }
 
-/// Refuses limits on the archives that are written at once, since nobody counts them without a directory.
-fn refuse_limits(sharing: &Sharing) -> Result<()> {
+/// Refuses options about a directory that nothing names: neither an option nor a variable nor the configuration.
+fn refuse_alone(sharing: &Sharing) -> Result<()> {
     let given = [
-        ("--cache-jobs", sharing.cache_jobs.is_some()),
-        ("--cache-wait", sharing.cache_wait.is_some()),
+        ("always", sharing.cache_always),
+        ("finish", sharing.cache_finish),
+        ("size", sharing.cache_size.is_some()),
+        ("age", sharing.cache_age.is_some()),
+        ("jobs", sharing.cache_jobs.is_some()),
+        ("wait", sharing.cache_wait.is_some()),
     ];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(Error::usage(format!("{option} needs --cache"))
-            .hinted("--cache=<dir> names the directory; --no-cache sets no limit")),
-        None => Ok(()),
-    }
+    let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given) else {
+        return Ok(());
+    };
+    let refused = format!("the option '--cache-{name}' requires '--cache'");
+    Err(Error::usage(refused)
+        .hinted("--cache=<dir> names the directory; --no-cache switches these options off"))
 }
