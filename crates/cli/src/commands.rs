@@ -653,9 +653,7 @@ pub struct Batch {
     pub jobs: Option<usize>,
 
     /// Keep this many repositories open between requests
-    ///
-    /// With 0, each request opens its repository and closes it.
-    #[arg(long, value_name = "count", default_value = "100", value_parser = at_least::<usize>(0), help_heading = BEYOND)]
+    #[arg(long, value_name = "count", default_value = "100", value_parser = at_least::<usize>(1), help_heading = BEYOND)]
     pub repositories: usize,
 
     /// Limit the memory of all requests together

@@ -65,10 +65,10 @@ mod tests {
     fn requests_share_a_half_of_the_memory() {
         let options = Options::from(&cli::Batch {
             jobs: Some(2),
-            repositories: 0,
+            repositories: 1,
             memory: 8 << 20,
         });
-        assert_eq!((options.jobs, options.repositories), (2, 0));
+        assert_eq!((options.jobs, options.repositories), (2, 1));
         assert_eq!(
             (options.memory_of_one(), options.waiting()),
             (2 << 20, 2 << 20)
