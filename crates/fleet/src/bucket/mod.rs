@@ -41,14 +41,18 @@ pub fn open(
 fn remote(url: &BucketUrl, deadline: Duration) -> Result<Box<dyn Bucket>> {
     match remote::RemoteBucket::open(url, deadline)? {
         Some(bucket) => Ok(Box::new(bucket)),
-        None => Err(url.unknown("known: file, s3, gs, az, http and https")),
+        None => Err(url.refused(
+            "unknown scheme",
+            "the schemes are file, s3, gs, az, http and https",
+        )),
     }
 }
 
 #[cfg(not(feature = "store"))]
 fn remote(url: &BucketUrl, _deadline: Duration) -> Result<Box<dyn Bucket>> {
-    Err(url.unknown(
-        "a path or file://<path> always works; for object stores: \
+    Err(url.refused(
+        "this program was built without object stores",
+        "use a path or file://<path>, or build it with them: \
          cargo install --locked --features store --git https://github.com/git-sluice/git-sluice git-sluice",
     ))
 }

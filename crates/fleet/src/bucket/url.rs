@@ -34,9 +34,10 @@ impl BucketUrl {
         self.0.split_once("://").unwrap_or(("", &self.0))
     }
 
-    /// The error of a scheme that this program was built without.
-    pub(super) fn unknown(&self, hint: &str) -> Error {
-        Error::fatal(format!("cannot open '{self}': its scheme is not known")).hinted(hint)
+    /// The error of a URL that this program cannot open.
+    pub(super) fn refused(&self, cause: &'static str, hint: &str) -> Error {
+        let refused = Error::fatal(format!("cannot open '{self}'"));
+        refused.caused_by(cause).hinted(hint)
     }
 }
 
