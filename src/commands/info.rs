@@ -43,7 +43,7 @@ struct Answer {
     entries: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     entries_reason: Option<&'static str>,
-    /// Whether a file shows more than its commit.
+    /// Whether a file contains data that can change, such as tag names.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     varies: bool,
 }

@@ -463,8 +463,8 @@ impl Publication<'_> {
         let mut steps = channel.into_iter().flat_map(|channel| &channel.steps);
         if steps.any(|step| step.varies && step.target == commit) {
             let text = format!(
-                "the published files of {commit} may be out of date, because some show more than the commit, \
-                 such as refs; --republish publishes them again"
+                "the published files of {commit} may be out of date, because some contain data that can change, \
+                 such as tag names; --republish publishes them again"
             );
             print_line(&mut self.console, "warning: ", text.as_bytes());
         }

@@ -1,4 +1,4 @@
-//! Finds placeholders that show more than the commit. Nothing is expanded.
+//! Finds placeholders for data that can change while the commit stays. Nothing is expanded.
 
 use bstr::ByteSlice;
 
@@ -7,7 +7,7 @@ use super::{
     substitute::Found,
 };
 
-/// The first placeholder in the formats of `content` that shows more than the commit: refs, a mailmap, or how many objects there
+/// The first placeholder in the formats of `content` for data that can change: refs, a mailmap, or how many objects there
 /// are. So do placeholders that only git expands, since that depends on its version. The parents of a commit count only if they
 /// are not `plain`, because grafts or a shallow clone replace them.
 pub fn varying_placeholder(content: &[u8], plain_parents: bool) -> Option<String> {

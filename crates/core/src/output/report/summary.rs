@@ -226,7 +226,7 @@ pub struct Summary {
     pub content_length: Option<u64>,
     /// Bytes of the archive that were sent.
     pub bytes_out: u64,
-    /// Whether a file shows more than its commit, so that the next archive of the commit may have other bytes.
+    /// Whether a file contains data that can change, so that the next archive of the commit may have other bytes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub varies: bool,
     /// Whether a command of the configuration gets these bytes, and sends others.
