@@ -2,7 +2,11 @@
 
 use clap::{Arg, ArgAction, Command, ValueEnum, builder::PossibleValue};
 
-use super::{commands::CommandName, filters::Profile, topics::TOPICS};
+use super::{
+    commands::CommandName,
+    filters::Profile,
+    topics::{TOPICS, title},
+};
 
 /// The words that a shell offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +41,8 @@ impl Candidates {
             "bucket/channel" => Self::Channels,
             "archive" | "file" | "file|fd:n" | "path" => Self::Files,
             "command|topic|profile" => {
-                let topics = TOPICS.map(|(topic, heading)| (topic.to_owned(), heading.to_owned()));
+                let topics =
+                    TOPICS.map(|(topic, heading)| (topic.to_owned(), title(heading).to_owned()));
                 let profiles = Profile::value_variants().iter();
                 let profiles = profiles.filter_map(Profile::to_possible_value);
                 let words = commands().chain(topics);
@@ -84,10 +89,7 @@ pub(super) fn definitions() -> Vec<(&'static str, Command)> {
 
 /// The commands, each with its meaning.
 pub(super) fn commands() -> impl Iterator<Item = (String, String)> {
-    definitions().into_iter().map(|(name, command)| {
-        let about = command.get_about().map(ToString::to_string);
-        (name.to_owned(), about.unwrap_or_default())
-    })
+    CommandName::all().map(|command| (command.as_str().to_owned(), command.about()))
 }
 
 /// The options of `command` that users write.

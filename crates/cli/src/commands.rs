@@ -36,28 +36,28 @@ pub enum CommandName {
     Info,
     /// `missing`
     Missing,
+    /// `compare`
+    Compare,
     /// `apply`
     Apply,
     /// `verify`
     Verify,
-    /// `compare`
-    Compare,
     /// `publish`
     Publish,
     /// `prune`
     Prune,
-    /// `batch`
-    Batch,
-    /// `upload-archive`
-    UploadArchive,
     /// `stand-in`
     StandIn,
-    /// `completions`
-    Completions,
-    /// `manual`
-    Manual,
+    /// `upload-archive`
+    UploadArchive,
+    /// `batch`
+    Batch,
     /// `help`
     Help,
+    /// `manual`
+    Manual,
+    /// `completions`
+    Completions,
 }
 
 /// Commands of other programs, with what does the same here.
@@ -86,14 +86,8 @@ impl CommandName {
         command.is_built().then_some(command)
     }
 
-    /// The commands that this program has.
-    pub fn all() -> impl Iterator<Item = Self> {
-        let all = Self::value_variants().iter().copied();
-        all.filter(|command| command.is_built())
-    }
-
     /// Whether the program was built with the command. The name of another command is a tree-ish, as it is to git.
-    fn is_built(self) -> bool {
+    pub(super) fn is_built(self) -> bool {
         match self {
             Self::Apply | Self::Verify | Self::Publish | Self::Prune => cfg!(feature = "fleet"),
             Self::Compare => cfg!(feature = "compare"),
@@ -115,6 +109,12 @@ impl CommandName {
     /// The name.
     pub fn as_str(self) -> &'static str {
         self.row().0
+    }
+
+    /// What the command does, in one line.
+    pub fn about(self) -> String {
+        let about = self.definition().get_about().map(ToString::to_string);
+        about.unwrap_or_default()
     }
 
     /// The definition for clap.
@@ -157,7 +157,7 @@ fn compare() -> clap::Command {
         "verbose" => argument.help("Report files that do not differ, too"),
         "treeish" => argument.help("The commit, by default the one that the archive names"),
         "paths" => argument.help("Compare only these paths"),
-        "prefix" => argument.help("The directory of all files in the archive"),
+        "prefix" => argument.help("Expect all files of the archive below this prefix"),
         _ => argument,
     })
 }
@@ -213,7 +213,7 @@ pub struct Archive {
     #[arg(long = "remote", value_name = "repo", help_heading = OF_GIT)]
     _remote: (),
 
-    /// Run this command instead of git-upload-archive
+    /// Run this command on the server, not git-upload-archive
     #[arg(long = "exec", value_name = "command", help_heading = OF_GIT)]
     _exec: (),
 
@@ -301,14 +301,16 @@ pub struct Ls {
     #[command(flatten)]
     pub delta: Delta,
 
-    /// Print the manifest of the archive, without positions
+    /// Print one line of JSON for each entry
     ///
-    /// The manifest has one line of JSON for each entry. If the content decides, the line has "undecided":true.
+    /// The lines are those of --manifest, without positions. If the content decides, the line has "undecided":true.
     #[arg(long, help_heading = BEYOND)]
     pub json: bool,
 }
 
-/// Print the rule that decides about each path
+/// Say why a file is in an archive or not
+///
+/// Prints the rule that decides about each path.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice explain [<options>] <tree-ish> <path>...")]
 pub struct Explain {
@@ -317,13 +319,11 @@ pub struct Explain {
     pub described: Described,
 
     /// Print one line of JSON for each path
-    ///
-    /// schema/explain.schema.json describes the lines.
     #[arg(long, help_heading = BEYOND)]
     pub json: bool,
 }
 
-/// Print entity tag, length and number of entries as JSON
+/// Print ETag, length and entry count of an archive as JSON
 ///
 /// git-sluice knows these before it writes the first byte of the archive.
 #[derive(Parser, Clone, Debug)]
@@ -346,7 +346,7 @@ pub struct Info {
     pub sharing: Sharing,
 }
 
-/// List objects that the archive needs and the repository lacks
+/// List objects that an archive needs and the repository lacks
 ///
 /// Prints JSON lines about objects, LFS objects and submodules, and fetches nothing. The last line says whether the list is
 /// complete: below a missing directory more may be missing. The exit status is 9 if something is missing.
@@ -388,7 +388,7 @@ pub struct Apply {
     #[arg(value_name = "archive")]
     pub archive: Option<OsString>,
 
-    /// Take the archives from this channel
+    /// Update from this channel of a bucket
     #[arg(long, value_name = "bucket/channel", conflicts_with = "archive", help_heading = BEYOND)]
     pub channel: Option<String>,
 
@@ -398,14 +398,14 @@ pub struct Apply {
     #[arg(long, value_name = "commit", help_heading = BEYOND)]
     pub at: Option<String>,
 
-    /// Stop if a file in the directory differs
+    /// Check the directory first, and stop if a file differs
     ///
     /// Each path that differs is a line on standard output: missing, kind, permissions or content, and the path. Then nothing is
     /// applied, and the exit status is 1.
     #[arg(long, help_heading = BEYOND)]
     pub verify: bool,
 
-    /// Restore files that differ from a full archive
+    /// Restore changed files, from a full archive
     ///
     /// Without a full archive of any commit, files that differ end the command as with --verify.
     #[arg(long, conflicts_with = "verify", help_heading = BEYOND)]
@@ -430,20 +430,18 @@ pub struct Apply {
     pub progress: ProgressOptions,
 }
 
-/// Compare a directory with the archives that were applied
+/// Check a directory that apply wrote
 ///
-/// Each path that differs is a line on standard output: missing, kind, permissions or content, and the path. The exit status is
+/// Compares the files with the archives that were applied. Each path that differs is a line on standard output: missing, kind, permissions or content, and the path. The exit status is
 /// then 1. Files that no archive wrote are not compared.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice verify [<options>] <directory>")]
 pub struct Verify {
-    /// The directory to compare
+    /// The directory to check
     #[arg(value_name = "directory", required = true)]
     pub directory: PathBuf,
 
     /// Print one line of JSON for each path that differs
-    ///
-    /// schema/verify.schema.json describes the lines.
     #[arg(long, help_heading = BEYOND)]
     pub json: bool,
 
@@ -456,11 +454,12 @@ pub struct Verify {
     pub progress: ProgressOptions,
 }
 
-/// Compare an archive with a commit or another archive
+/// Check an archive against a commit
 ///
 /// Reads a tar, a zip, a compressed tar or a directory once, writes no file, and prints each path that the commit has otherwise, or
 /// that only one of both has. If all files are the same, prints the command that makes these bytes, or the first difference between
-/// the bytes. The exit status is 1 if something differs, 9 if the repository lacks the commit, and 11 if the archive is damaged.
+/// the bytes. With a second archive instead of a tree-ish, compares both archives. The exit status is 1 if something differs, 9 if the
+/// repository lacks the commit, and 11 if the archive is damaged.
 #[derive(Parser, Clone, Debug)]
 #[command(
     override_usage = "git sluice compare [<options>] <archive> [<tree-ish>] [<path>...]\n       \
@@ -499,9 +498,7 @@ pub struct Compare {
     #[arg(long, conflicts_with = "json", help_heading = BEYOND)]
     pub diff: bool,
 
-    /// Print one line of JSON for each difference, and one for the result
-    ///
-    /// schema/compare.schema.json describes the lines.
+    /// Print differences and the result as lines of JSON
     #[arg(long, help_heading = BEYOND)]
     pub json: bool,
 
@@ -530,7 +527,7 @@ impl Compare {
     }
 }
 
-/// Publish a commit in a channel, as a delta or in full
+/// Publish a commit in a bucket, as a delta or in full
 ///
 /// A channel stands for one repository, one set of filters and one branch. It is in a bucket: a directory, or the URL of an object
 /// store. 'git sluice apply' updates a directory from the channel, without a repository. Prints one line of JSON about the
@@ -556,11 +553,11 @@ pub struct Publish {
     #[arg(long, value_name = "count", default_value = "20", value_parser = at_least::<u32>(0), help_heading = BEYOND)]
     pub full_every: u32,
 
-    /// Publish a full archive if deltas reach this share
+    /// Publish in full once deltas reach this share of its size
     #[arg(long, value_name = "fraction", default_value = "0.5", value_parser = part, help_heading = BEYOND)]
     pub full_ratio: f64,
 
-    /// Replace a newer commit, other history or filters
+    /// Replace a newer commit, other history or other filters
     ///
     /// Otherwise, the channel keeps its newer commit, and the command refuses a commit that no commit of the channel leads to,
     /// and options that select other files. A shallow repository does not know enough history to refuse a commit.
@@ -577,7 +574,7 @@ pub struct Publish {
     #[arg(long, help_heading = BEYOND)]
     pub create: bool,
 
-    /// Exit with status 12 if the bytes may depend on more
+    /// Exit with status 12 if the bytes may change later
     #[arg(long, help_heading = BYTES)]
     pub fail_if_varies: bool,
 
@@ -626,10 +623,10 @@ pub struct Prune {
     #[arg(value_name = "bucket", required = true)]
     pub bucket: String,
 
-    /// Keep archives that were listed or written since then
+    /// Remove only archives that no channel listed for this long
     ///
-    /// The shortest time is 60m, because a publication that is running may need younger archives. The time is in seconds, or has
-    /// the suffix m, h or d.
+    /// Archives that were written later stay as well. The shortest time is 60m, because a publication that is running may need
+    /// younger archives. The time is in seconds, or has the suffix m, h or d.
     #[arg(long, value_name = "duration", default_value = "1d", value_parser = duration, help_heading = BEYOND)]
     pub older_than: Duration,
 
@@ -638,11 +635,11 @@ pub struct Prune {
     pub options: BucketOptions,
 }
 
-/// Answer many requests from standard input
+/// Answer many requests for archives in one process
 ///
 /// A request is a list of pkt-lines with the words of one archive, as they follow 'git sluice'. Answers go to standard output in the
 /// order of the requests, each with the bytes, the messages and the exit status of a separate run. One process opens each
-/// repository once, so a small archive takes less time than in a separate process. docs/batch-protocol.md describes the packets.
+/// repository once, so a small archive takes less time than in a separate process.
 #[derive(Parser, Clone, Debug, Default)]
 #[command(override_usage = "git sluice batch [<options>]")]
 pub struct Batch {
@@ -673,7 +670,7 @@ pub(super) struct UploadArchive {
     _repository: (),
 }
 
-/// Write a git that passes archives to git-sluice
+/// Let other programs' git archive run git-sluice
 ///
 /// The directory gets a program 'git'. Programs that find it first in their PATH get archives from git-sluice, and everything else
 /// from the real git: the next git in PATH, or the one that the variable REAL_GIT names. If git-sluice was removed or cannot start,
@@ -685,7 +682,7 @@ pub struct StandIn {
     #[arg(value_name = "directory", required = true)]
     pub directory: PathBuf,
 
-    /// Report what is used, and write nothing
+    /// Report whether a stand-in is used, and write nothing
     ///
     /// Run this as the user, in the environment and in a repository of the program that should use the stand-in. The report says
     /// which program writes archives and serves them, and which cache, log and configuration are used. The exit status is 1 if
@@ -731,8 +728,7 @@ pub struct Manual {
 
 /// Explain a command, a group of options, an option or a profile
 ///
-/// Without a word, prints the short help of the program. The topics are paths, filters, changes, bytes, reports, http and cache.
-/// An option is written without its dashes. The name of a profile prints the options that the profile stands for.
+/// Without a word, prints the short help of the program, which lists the topics. An option is written without its dashes. The name of a profile prints the options that the profile stands for.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice help [<command> | <topic> | <option> | <profile>]")]
 pub struct Help {

@@ -59,7 +59,7 @@ pub struct ContentOptions {
     #[arg(long, conflicts_with = "worktree_attributes", help_heading = BYTES)]
     pub stable: bool,
 
-    /// Withhold these permission bits, such as 0022
+    /// Remove these permission bits from all entries, such as 0022
     #[arg(long, value_name = "octal", value_parser = permissions, help_heading = BYTES)]
     pub umask: Option<u32>,
 
@@ -75,7 +75,7 @@ pub struct ContentOptions {
     #[arg(long, value_name = "file", help_heading = PATHS)]
     pub pathspec_from_file: Option<OsString>,
 
-    /// Separate the paths in that file by NUL
+    /// Expect a NUL after each path in --pathspec-from-file
     #[arg(long, help_heading = PATHS)]
     pub pathspec_file_nul: bool,
 
@@ -97,7 +97,7 @@ impl ContentOptions {
 /// The format, and its bytes.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Encoding {
-    /// Archive format: see --list
+    /// Choose the archive format; --list prints all
     #[arg(long, value_name = "fmt")]
     pub format: Option<OsString>,
 
@@ -105,7 +105,7 @@ pub struct Encoding {
     #[command(flatten)]
     pub level: LevelOption,
 
-    /// Choose the compressed bytes of a tar.gz
+    /// Compress a tar.gz with the bytes of git or of GNU gzip
     ///
     /// Default: sluice.gzipCompat, else git.
     #[arg(long, value_name = "program", value_enum, help_heading = BYTES)]

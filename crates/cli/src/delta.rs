@@ -35,7 +35,7 @@ pub struct Delta {
     #[arg(long, value_name = "count", value_parser = number::<u64>(0..=u64::MAX))]
     pub max_changed_paths: Option<u64>,
 
-    /// Exit with status 5 if a larger share of paths changed
+    /// Exit with status 5 if more than this share of paths changed
     ///
     /// The share is a number such as 0.25, or a percentage such as 25%.
     #[arg(long, value_name = "fraction", value_parser = part)]

@@ -18,7 +18,7 @@ pub(super) const HEADING: &str = "Filters";
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = HEADING)]
 pub struct Filters {
-    /// Use the filters for one program
+    /// Use the filters that one program needs
     ///
     /// 'git sluice help zoekt' prints the options of that profile. Other options override them.
     #[arg(long, value_name = "name", value_enum)]
@@ -30,19 +30,19 @@ pub struct Filters {
 
     /// Leave out paths that match this pattern, as in .gitignore
     ///
-    /// A leading ! takes paths back. The last pattern that matches decides; those of --exclude come after those of files.
+    /// A leading ! re-includes paths. The last pattern that matches decides; those of --exclude come after those of files.
     #[arg(long, value_name = "pattern")]
     pub exclude: Vec<OsString>,
 
-    /// Leave out paths that match a pattern in this file on disk
+    /// Leave out paths that match patterns in this file on disk
     #[arg(long, value_name = "file")]
     pub exclude_from: Vec<OsString>,
 
-    /// Leave out paths that match a pattern in this file of the tree
+    /// Leave out paths that match patterns in this file of the tree
     #[arg(long, value_name = "path")]
     pub exclude_from_tree: Vec<OsString>,
 
-    /// Limit the size of files, such as 2m
+    /// Leave out files above this size, such as 2m
     #[arg(long, value_name = "size", value_parser = size)]
     pub max_size: Option<u64>,
 
@@ -54,7 +54,7 @@ pub struct Filters {
 
     /// Choose what is sent of files above --max-size
     ///
-    /// Files are omitted unless this option says otherwise.
+    /// Without this option, they are left out.
     #[arg(long, value_name = "action", value_enum)]
     pub large: Option<Large>,
 
@@ -68,11 +68,11 @@ pub struct Filters {
 
     /// Choose how submodules are sent
     ///
-    /// They are sent as empty directories unless this option says otherwise.
+    /// Without this option, they are empty directories.
     #[arg(long, value_name = "action", value_enum)]
     pub submodules: Option<Submodules>,
 
-    /// Read this submodule from another repository
+    /// Read this submodule from this git directory
     ///
     /// Submodules are then looked for nowhere else.
     #[arg(long, value_name = "path|name=dir", value_parser = MappingParser)]
@@ -80,21 +80,23 @@ pub struct Filters {
 
     /// Choose what is sent of Git LFS files
     ///
-    /// The configured filter decides unless this option is given.
+    /// Without this option, the configured filter decides.
     #[arg(long, value_name = "action", value_enum)]
     pub lfs: Option<Lfs>,
 
     /// Choose what happens if an object is missing
     ///
-    /// Objects that a partial clone lacks are fetched unless this option says otherwise.
+    /// Without this option, git-sluice fetches objects that a partial clone lacks.
     #[arg(long, value_name = "action", value_enum)]
     pub missing: Option<OnMissing>,
 
-    /// Send and mention only paths that these rules allow
+    /// Send and report only paths that the rules in this file allow
     #[arg(long, value_name = "file|fd:n")]
     pub access_rules: Option<OsString>,
 
-    /// Add pax records with size, reason and blob id
+    /// Note blob ids in the tar, and why a file is a placeholder
+    ///
+    /// The notes are pax records, which other programs skip.
     #[arg(long, conflicts_with = "stable")]
     pub pax_notes: bool,
 
@@ -270,7 +272,7 @@ pub enum Submodules {
     Omit,
     /// With the content of the commit that the tree names
     Recurse,
-    /// With that content where the commit is there, else as empty directories
+    /// With that content if the commit is available, else as empty directories
     RecursePresent,
 }
 

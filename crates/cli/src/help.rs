@@ -3,12 +3,14 @@
 use clap::{Arg, Command};
 
 use super::{
-    bash,
+    bash, candidates,
     commands::CommandName,
     grammar::Question,
-    names::{BEYOND, DOCUMENTATION, PROGRAM},
+    groups::TEXTS,
+    names::{ABOUT, BEYOND, DOCUMENTATION, PROGRAM},
+    pages::rows,
     statuses::exit_statuses,
-    topics::TOPICS,
+    topics::{TOPICS, title},
 };
 use sluice_base::error::{Error, Result, format_bytes};
 
@@ -16,6 +18,9 @@ use sluice_base::error::{Error, Result, format_bytes};
 const WIDTH: usize = 80;
 /// The column before the text about an option.
 const HELP_COLUMN: usize = 29;
+
+/// The examples that the short help shows: the first ones of the manual page.
+const EXAMPLES: usize = 4;
 
 /// The version. A program of a release, which `cargo xtask dist` has built, names its commit as well.
 const VERSION: &str = match option_env!("GIT_SLUICE_VERSION") {
@@ -43,9 +48,10 @@ pub fn help(word: Option<&str>) -> Result<String> {
     }
     let heading = TOPICS.iter().find(|(topic, _)| *topic == word);
     if let Some((_, heading)) = heading {
-        let is_in_group = |option: &Arg| option.get_help_heading() == Some(heading);
+        let is_in_group =
+            |option: &Arg| option.get_help_heading() == *heading && !option.is_hide_set();
         let options = options(CommandName::Archive, is_in_group);
-        return Ok(format!("{heading}:\n{options}\n"));
+        return Ok(format!("{}:\n{options}\n", title(*heading)));
     }
     let is_it = |option: &Arg| option.get_long() == Some(word) && !option.is_hide_set();
     let has_it = |command: &CommandName| command.definition().get_arguments().any(is_it);
@@ -75,61 +81,60 @@ fn options(command: CommandName, is_wanted: impl Fn(&Arg) -> bool) -> String {
     page.render_long_help().to_string()
 }
 
-/// The short help: a line for each option, and groups of options by their names.
+/// The short help of the program: its commands, the names of all options, and examples. That of another command has a line for
+/// each option of its own.
 fn usage(command: CommandName) -> String {
-    let mut definition = command.definition();
-    let about = about(&definition);
-    let usage = definition.render_usage().to_string();
-    let usage = usage.trim_end();
-    let commands = match command {
-        CommandName::Archive => commands(),
-        _ => String::new(),
+    let definition = grouped(command);
+    let usage = command.definition().render_usage().to_string();
+    let about = definition.get_about().map(ToString::to_string);
+    let sections = match command {
+        CommandName::Archive => [
+            commands(),
+            groups("Options", &definition, &TOPICS),
+            closing(),
+        ],
+        _ => [
+            own_options(&definition),
+            groups("More options", &definition, &TOPICS[1..]),
+            String::new(),
+        ],
     };
-    let own = definition.get_arguments().filter(|option| {
-        let is_visible = option.get_long().is_some() && !option.is_hide_set();
-        is_visible && topic(option).is_none()
-    });
-    // Only for an archive does it matter which options git has.
-    let (options, beyond): (Vec<&Arg>, Vec<&Arg>) = own
-        .partition(|option| command != CommandName::Archive || option.get_help_heading().is_none());
-    let sections = [
-        commands,
-        section("Options", &options),
-        section(BEYOND, &beyond),
-        groups(&definition),
-    ];
     let sections = sections.iter().filter(|section| !section.is_empty());
     let sections: String = sections.map(|section| format!("\n{section}")).collect();
-    format!("{about}\n\n{usage}\n{sections}")
+    let about = about.unwrap_or_default();
+    format!("{about}\n\n{}\n{sections}", usage.trim_end())
 }
 
-/// The lines about `options`, under a title. Empty if there are none.
-fn section(title: &str, options: &[&Arg]) -> String {
-    let rows: String = options.iter().map(|option| row(option)).collect();
+/// The lines about the options of `definition` that are in no group. Empty if there are none.
+fn own_options(definition: &Command) -> String {
+    let options = candidates::options(definition);
+    let own = options.filter(|option| option.get_help_heading().is_none());
+    let rows: String = own.map(row).collect();
     if rows.is_empty() {
         rows
     } else {
-        format!("{title}:\n{rows}")
+        format!("Options:\n{rows}")
     }
 }
 
-/// What `definition` does, in one line.
-fn about(definition: &Command) -> String {
-    let about = definition.get_about().map(ToString::to_string);
-    about.unwrap_or_default()
+/// Examples, and the address of the documentation.
+fn closing() -> String {
+    let examples = rows("EXAMPLES", CommandName::Archive).take(EXAMPLES);
+    let lines: String = examples.map(|(words, _)| format!("  {words}\n")).collect();
+    format!(
+        "Examples:\n{lines}{}\n",
+        documentation(CommandName::Archive)
+    )
 }
 
-/// The topic that explains `option`.
-fn topic(option: &Arg) -> Option<&'static str> {
-    let heading = option.get_help_heading()?;
-    let topic = TOPICS.iter().find(|(_, other)| *other == heading);
-    topic.map(|(topic, _)| *topic)
+/// The address of the page about `command`, under a title.
+fn documentation(command: CommandName) -> String {
+    format!("Documentation:\n  {DOCUMENTATION}{}", command.page())
 }
 
 /// The line about `option`; two lines if it is long.
 fn row(option: &Arg) -> String {
-    let help = option.get_help().map(ToString::to_string);
-    let help = help.unwrap_or_default();
+    let help = candidates::about(option);
     let words: Vec<String> = help.split(' ').map(ToOwned::to_owned).collect();
     let name = format!("  {}", spelled(option));
     if name.len() < HELP_COLUMN {
@@ -162,7 +167,7 @@ fn long(command: CommandName) -> String {
     let statuses: String = statuses
         .map(|(status, meaning)| format!("  {status:>3}  {meaning}\n"))
         .collect();
-    let end = format!("Exit status:\n{statuses}\nDocumentation:\n  {DOCUMENTATION}");
+    let end = format!("Exit status:\n{statuses}\n{}", documentation(command));
     let start = match command {
         CommandName::Archive => commands() + "\n",
         _ => String::new(),
@@ -174,11 +179,18 @@ fn long(command: CommandName) -> String {
     page.help_template(template).render_long_help().to_string() + "\n"
 }
 
-/// The definition of `command` for readers. Only for an archive does it matter which options git has.
+/// The definition of `command` for readers. That of an archive is about the program, and only there does it matter which options
+/// git has.
 pub(super) fn grouped(command: CommandName) -> Command {
     let definition = command.definition();
     if command == CommandName::Archive {
-        return definition;
+        let usage = "git sluice [archive] [<options>] <tree-ish> [<path>...]\n       \
+                     git sluice <command> [<options>] [<argument>...]";
+        let text = format!("{ABOUT}\n\n{}", description(&definition));
+        return definition
+            .about(ABOUT)
+            .long_about(text)
+            .override_usage(usage);
     }
     definition.mut_args(|option| match option.get_help_heading() {
         Some(BEYOND) => option.help_heading(None),
@@ -186,32 +198,45 @@ pub(super) fn grouped(command: CommandName) -> Command {
     })
 }
 
-/// The commands, one a line.
-fn commands() -> String {
-    let lines = CommandName::all().map(|command| {
-        let about = about(&command.definition());
-        format!("  {:<15} {about}\n", command.as_str())
-    });
-    format!("Commands:\n{}", lines.collect::<String>())
+/// What `definition` does, without the line of its name.
+pub(super) fn description(definition: &Command) -> String {
+    let text = definition.get_long_about().map(ToString::to_string);
+    let text = text.unwrap_or_default();
+    let paragraphs = text.split_once("\n\n").map(|(_, rest)| rest.to_owned());
+    paragraphs.unwrap_or(text)
 }
 
-/// The names of the options in each group of `definition`, and the topics that explain them.
-fn groups(definition: &Command) -> String {
+/// The groups of commands: a command a line, and the names of those that print texts.
+fn commands() -> String {
+    let groups = CommandName::groups().map(|(title, commands)| {
+        let names = commands.iter().map(|command| command.as_str());
+        if title == TEXTS {
+            return format!("{title}: {}\n", names.collect::<Vec<_>>().join(", "));
+        }
+        let lines = names.zip(&commands);
+        let lines = lines.map(|(name, command)| format!("  {name:<15} {}\n", command.about()));
+        format!("{title}:\n{}", lines.collect::<String>())
+    });
+    groups.collect()
+}
+
+/// The names of the options of `definition` that each of the `topics` explains, under a title.
+fn groups(title: &str, definition: &Command, topics: &[(&str, Option<&str>)]) -> String {
     let mut text = String::new();
-    for (topic, _) in TOPICS {
-        let options = definition.get_arguments();
-        let options = options.filter(|option| self::topic(option) == Some(topic));
+    for (topic, heading) in topics {
+        let options = candidates::options(definition);
+        let options = options.filter(|option| option.get_help_heading() == *heading);
         let names: Vec<String> = options
             .filter_map(|option| Some(format!("--{}", option.get_long()?)))
             .collect();
         if !names.is_empty() {
-            text += &wrapped(&format!("  {topic:<9}"), &names);
+            text += &wrapped(&format!("  {topic:<7}"), &names);
         }
     }
     if text.is_empty() {
         text
     } else {
-        format!("More options ('git sluice help <topic>' explains them):\n{text}")
+        format!("{title} ('git sluice help <topic>' explains them):\n{text}")
     }
 }
 

@@ -6,13 +6,14 @@ pub(super) const NAME: &str = "git sluice";
 pub(super) const PROGRAM: &str = "git-sluice";
 /// The heading of options that `git archive` has. Without it, an option has the heading of those before it.
 pub(super) const OF_GIT: Option<&str> = None;
+/// What the program does, in one line.
+pub(super) const ABOUT: &str = "Write, check, publish and apply archives of git trees";
 /// The heading of options that `git archive` does not have and that belong to no other group.
-pub(super) const BEYOND: &str = "Beyond git archive";
+pub(super) const BEYOND: &str = "Threads, memory and progress";
 
 /// The heading of the options that choose among bytes of the same files.
 pub(super) const BYTES: &str = "Bytes";
-/// The address of the documentation.
-pub(super) const DOCUMENTATION: &str =
-    "https://github.com/git-sluice/git-sluice/blob/main/docs/SUMMARY.md";
+/// The address of the pages of the documentation.
+pub(super) const DOCUMENTATION: &str = "https://github.com/git-sluice/git-sluice/blob/main/docs/";
 /// The heading of the options that choose and add files by path.
 pub(super) const PATHS: &str = "Paths";

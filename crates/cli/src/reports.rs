@@ -27,10 +27,10 @@ pub struct ReportOptions {
     #[arg(long)]
     pub fail_if_empty: bool,
 
-    /// Exit with status 12 if the bytes may depend on more
+    /// Exit with status 12 if the bytes may change later
     ///
-    /// More than the tree-ish and the options: the names of such files, settings and variables go to stderr, and no byte of the
-    /// archive is written. --stable includes this option.
+    /// They may if they depend on more than the tree-ish and the options, for example on names of tags. The names of such files,
+    /// settings and variables go to stderr, and no byte of the archive is written. --stable includes this option.
     #[arg(long, help_heading = BYTES)]
     pub fail_if_varies: bool,
 }

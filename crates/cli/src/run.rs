@@ -44,7 +44,7 @@ pub struct RunOptions {
     #[arg(short = 'j', long, value_name = "count", value_parser = number::<u16>(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Limit buffers and caches, for example 64m
+    /// Limit memory for buffers and caches, such as 64m
     #[arg(long, value_name = "size", default_value = "128m", value_parser = memory)]
     pub memory: u64,
 }

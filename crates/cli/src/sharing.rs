@@ -25,38 +25,38 @@ pub struct Sharing {
     #[arg(long, overrides_with = "cache")]
     pub no_cache: bool,
 
-    /// Keep an archive from its first request on
+    /// Keep an archive in the cache from its first request on
     ///
     /// Without this option, an archive is kept from its second request on.
     #[arg(long)]
     pub cache_always: bool,
 
-    /// Finish an archive for the cache if its client leaves
+    /// Finish an archive for the cache even if its client leaves
     ///
     /// The archive is kept, so that the client can continue its download. Without --cache-always, this needs a second request or
     /// an archive of at most 128 MiB. Without this option, the last client that leaves ends the work.
     #[arg(long)]
     pub cache_finish: bool,
 
-    /// Limit the size of the directory, such as 10g
+    /// Limit the size of the cache, such as 10g
     ///
     /// The limit is 1g unless this option or the configuration says otherwise.
     #[arg(long, value_name = "size", value_parser = size)]
     pub cache_size: Option<u64>,
 
-    /// Remove an archive that had no request for this long
+    /// Remove cached archives that had no request for this long
     ///
     /// The time is in seconds, or has the suffix m, h or d. It is one day unless this option or the configuration says otherwise.
     #[arg(long, value_name = "duration", value_parser = duration)]
     pub cache_age: Option<Duration>,
 
-    /// Write at most this many archives at once
+    /// Write at most this many archives to the cache at once
     ///
     /// Further runs wait.
     #[arg(long, value_name = "count", value_parser = number::<u16>(1..=u16::MAX))]
     pub cache_jobs: Option<u16>,
 
-    /// Exit with status 6 if that wait takes longer
+    /// Exit with status 6 after waiting this long for --cache-jobs
     #[arg(long, value_name = "duration", value_parser = duration)]
     pub cache_wait: Option<Duration>,
 }

@@ -54,7 +54,7 @@ const STATUSES: [(u8, &[CommandName], &str); 21] = [
     (
         12,
         &[Archive, Publish],
-        "--fail-if-varies, --stable: the bytes may depend on more",
+        "--fail-if-varies, --stable: the bytes may change later",
     ),
     (
         13,

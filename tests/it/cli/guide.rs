@@ -10,13 +10,19 @@ use crate::{
     support::{Repo, installed},
 };
 
+/// A file of the source.
+fn document(name: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    fs::read_to_string(file).expect("a file of the source")
+}
+
 #[test]
 fn the_help_fits_a_terminal_and_ends_with_statuses() {
     let help = text(&["--help"]);
     let wide = help.lines().find(|line| line.len() > 80);
     assert_eq!(wide, None);
     for command in COMMANDS {
-        let names_it = |line: &str| line.split_whitespace().any(|word| word == command);
+        let names_it = |line: &str| line.split([' ', ',']).any(|word| word == command);
         assert!(help.lines().any(names_it), "{command}: {help}");
     }
     let (_, statuses) = help.split_once("\nExit status:\n").expect("statuses");
@@ -31,10 +37,7 @@ fn the_help_fits_a_terminal_and_ends_with_statuses() {
 /// The table of the documents is that of the program.
 #[test]
 fn the_documents_have_the_exit_statuses() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/exit-status.md");
-    let page = fs::read_to_string(page)
-        .expect("there is a page")
-        .replace('`', "");
+    let page = document("docs/exit-status.md").replace('`', "");
     let rows = page.lines().filter_map(|row| {
         let (status, meaning) = row.strip_prefix("| ")?.split_once(" | ")?;
         Some((status.parse().ok()?, meaning.strip_suffix(" |")?.to_owned()))
@@ -42,11 +45,50 @@ fn the_documents_have_the_exit_statuses() {
     assert_eq!(rows.collect::<Vec<(u8, _)>>(), all_exit_statuses());
 }
 
-/// The page has a row for each option of each command, with the first line of its help.
+/// Help, manual page and documents have the commands in the same groups, in the same order.
+#[test]
+fn the_commands_are_grouped() {
+    let help = text(&["-h"]);
+    let long = text(&["--help"]);
+    let manual = text(&["manual"]);
+    let mut manual = &manual[..];
+    let page = document("docs/options.md");
+    let mut rows = page
+        .lines()
+        .skip_while(|line| *line != "|---|---|---|")
+        .skip(1);
+    let mut row = || rows.next().expect("a row").replace("\\|", "|");
+    for (title, commands) in CommandName::groups() {
+        let head = format!("\n{title}:");
+        assert!(help.contains(&head) && long.contains(&head), "{title}");
+        assert_eq!(row(), format!("| **{title}** | | |"));
+        let heading = heading(title);
+        manual = manual.split_once(&heading).expect(title).1;
+        for command in commands {
+            let name = command.as_str();
+            let usage = text(&[name, "-h"]);
+            let usage = usage
+                .lines()
+                .find_map(|line| line.strip_prefix("Usage: git sluice "));
+            let cells = format!("| `{}` | {} | ", usage.expect(name), command.about());
+            let row = row();
+            assert!(row.starts_with(&cells), "{row}\n{cells}");
+            let entry = format!("\\fB{}\\fR\n", name.replace('-', "\\-"));
+            assert!(manual.contains(&entry), "{entry}");
+        }
+    }
+}
+
+/// A heading of a group in a manual page.
+fn heading(title: &str) -> String {
+    let quote = if title.contains(' ') { "\"" } else { "" };
+    format!("\n.SS {quote}{title}{quote}\n")
+}
+
+/// The page has a row for each option of each command, with the first line of its help, a default and a guide.
 #[test]
 fn the_documents_have_all_options() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/options.md");
-    let page = fs::read_to_string(page).expect("there is a page");
+    let page = document("docs/options.md");
     let rows: Vec<_> = page
         .lines()
         .filter(|row| row.contains("<a id=\""))
@@ -63,6 +105,45 @@ fn the_documents_have_all_options() {
         }
     }
     assert!(missing.is_empty(), "{missing:#?}");
+    for row in rows {
+        let row = row.replace("\\|", "");
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let [_, _, _, default, guide, _] = cells[..] else {
+            panic!("{row}");
+        };
+        assert!(!default.is_empty() && guide.contains(".md"), "{row}");
+    }
+}
+
+/// A default that the program knows is that of the page.
+#[test]
+fn the_documents_have_the_defaults() {
+    let page = document("docs/options.md");
+    for command in COMMANDS {
+        let help = text(&[command, "--help"]);
+        for (option, about) in abouts(&help) {
+            let (_, rest) = help.split_once(about).expect("it is there");
+            let own = rest.split("\n      --").next().unwrap_or_default();
+            let Some((_, default)) = own.split_once("[default: ") else {
+                continue;
+            };
+            let default = default.split(']').next().unwrap_or_default();
+            let cell = format!("| {about} | `{default}` |");
+            assert!(page.contains(&cell), "{command} {option}: {cell}");
+        }
+    }
+}
+
+/// Each text about an option is one short instruction.
+#[test]
+fn texts_about_options_are_short() {
+    for command in COMMANDS {
+        for (option, about) in abouts(&text(&[command, "--help"])) {
+            assert!(about.len() <= 60, "{command} {option}: {about}");
+            let is_imperative = !about.starts_with("The ") && !about.ends_with('.');
+            assert!(is_imperative, "{command} {option}: {about}");
+        }
+    }
 }
 
 /// The long names of the options in a `help`, each with the first line about it.
@@ -81,7 +162,7 @@ fn a_manual_page() {
     let page = text(&["manual"]);
     assert!(page.contains(".TH GIT-SLUICE 1"), "{page}");
     assert!(
-        page.contains("git\\-sluice \\- Write an archive of a tree"),
+        page.contains("git\\-sluice \\- Write, check, publish and apply archives"),
         "{page}"
     );
     for option in options("archive") {

@@ -3,6 +3,7 @@
 pub(crate) mod command_line;
 pub(crate) mod completions;
 pub(crate) mod guide;
+mod manual;
 pub(crate) mod usage;
 #[cfg(not(any(feature = "fleet", feature = "compare")))]
 mod plain;
