@@ -79,6 +79,25 @@ fn the_commands_are_grouped() {
     }
 }
 
+/// The README has a task for each command, in the same groups.
+#[test]
+fn the_readme_has_a_task_for_each_command() {
+    let readme = document("README.md");
+    let mut rest = &readme[..];
+    for (title, commands) in CommandName::groups().filter(|(title, _)| *title != "Help") {
+        let head = format!("| **{title}** | | |\n");
+        rest = rest.split_once(&head).expect(title).1;
+        let tasks = rest.split("\n| **").next().unwrap_or_default();
+        for command in commands {
+            let words = match command {
+                CommandName::Archive => "`git sluice --".to_owned(),
+                _ => format!("`git sluice {}", command.as_str()),
+            };
+            assert!(tasks.contains(&words), "{title}: {words}");
+        }
+    }
+}
+
 /// A heading of a group in a manual page.
 fn heading(title: &str) -> String {
     let quote = if title.contains(' ') { "\"" } else { "" };
