@@ -7,7 +7,11 @@ pub(super) const PROGRAM: &str = "git-sluice";
 /// The heading of options that `git archive` has. Without it, an option has the heading of those before it.
 pub(super) const OF_GIT: Option<&str> = None;
 /// What the program does, in one line.
-pub(super) const ABOUT: &str = "Write, check, publish and apply archives of git trees";
+pub(super) const ABOUT: &str = if cfg!(feature = "fleet") {
+    "Write, check, publish and apply archives of git trees"
+} else {
+    "Write archives of git trees, as git archive does"
+};
 /// The heading of options that `git archive` does not have and that belong to no other group.
 pub(super) const BEYOND: &str = "Threads, memory and progress";
 
