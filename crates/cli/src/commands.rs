@@ -165,7 +165,8 @@ fn compare() -> clap::Command {
 /// The options of `publish`. A channel has commits, and no other trees.
 fn publish() -> clap::Command {
     Publish::command().mut_args(|argument| match argument.get_id().as_str() {
-        "treeish" => argument.value_name("commit"),
+        "treeish" => argument.value_name("commit").help("The commit to publish"),
+        "paths" => argument.help("Publish only these paths"),
         _ => argument,
     })
 }
@@ -537,7 +538,7 @@ impl Compare {
     override_usage = "git sluice publish [<options>] <bucket>/<channel> <commit> [<path>...]"
 )]
 pub struct Publish {
-    /// The channel
+    /// The bucket, and the name of the channel in it
     #[arg(value_name = "bucket/channel", required = true)]
     pub channel: String,
 
