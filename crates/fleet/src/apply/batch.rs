@@ -19,7 +19,7 @@ pub(super) enum Order {
     File {
         path: Vec<u8>,
         mode: u32,
-        content: Bytes,
+        bytes: Bytes,
     },
     /// Create a file of this many zeros.
     Hole { path: Vec<u8>, mode: u32, size: u64 },
@@ -37,13 +37,9 @@ impl Order {
     /// The record of what the order creates. A large file has its own.
     pub(super) fn record(&self) -> Option<PathRecord<'_>> {
         let (path, kind) = match self {
-            Self::File {
-                path,
-                mode,
-                content,
-            } => {
-                let (mode, size) = (*mode, content.len() as u64);
-                let hash = ContentHash::of(content);
+            Self::File { path, mode, bytes } => {
+                let (mode, size) = (*mode, bytes.len() as u64);
+                let hash = ContentHash::of(bytes);
                 (path, RecordKind::File { mode, size, hash })
             }
             Self::Hole { path, mode, size } => {

@@ -42,10 +42,8 @@ pub(super) enum Look {
     /// There is nothing.
     Nothing,
     Directory,
-    /// A file, a link, or anything else that is no directory.
-    Other,
-    /// The path of a name on the way that is no directory.
-    Blocked(Vec<u8>),
+    /// A file, a link, or anything else that is no directory, at this path: the one that was looked at, or one above.
+    Other(Vec<u8>),
 }
 
 /// The outcome of entering a directory.
@@ -88,6 +86,10 @@ impl<'r> Cursor<'r> {
     /// in it stays, as with git: everything of the archive was deleted before. An obstacle of another type stays, and its
     /// path is returned.
     pub(super) fn delete(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
+        self.remove(path, path.is_directory())
+    }
+
+    fn remove(&mut self, path: &ArchivePath<'_>, is_directory: bool) -> Result<Option<Vec<u8>>> {
         let (parent, name) = path.split();
         let name = OsStr::from_bytes(name);
         match self.enter(parent, false)? {
@@ -96,7 +98,7 @@ impl<'r> Cursor<'r> {
             Way::There => {}
         }
         let removed = self.change(|here| {
-            if path.is_directory() {
+            if is_directory {
                 here.remove_dir(name)
             } else {
                 here.remove_file(name)
@@ -116,31 +118,12 @@ impl<'r> Cursor<'r> {
 
     /// Delete a file or a symbolic link. Anything else stays.
     pub(super) fn delete_file(&mut self, path: &ArchivePath<'_>) -> Result<()> {
-        self.try_delete(path, |here, name| here.remove_file(name))
+        self.remove(path, false).map(drop)
     }
 
     /// Delete a directory if it is empty. Anything else stays.
     pub(super) fn delete_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
-        self.try_delete(path, |here, name| here.remove_dir(name))
-    }
-
-    fn try_delete(
-        &mut self,
-        path: &ArchivePath<'_>,
-        delete: impl Fn(&Dir, &OsStr) -> io::Result<()>,
-    ) -> Result<()> {
-        let (parent, name) = path.split();
-        let Way::There = self.enter(parent, false)? else {
-            return Ok(());
-        };
-        match self.change(|here| delete(here, OsStr::from_bytes(name))) {
-            Err(error) => match error.kind() {
-                ErrorKind::IsADirectory | ErrorKind::NotADirectory => Ok(()),
-                kind if is_absent(kind) || stays(kind) => Ok(()),
-                _ => Err(failed("delete", path.bytes(), error)),
-            },
-            Ok(()) => Ok(()),
-        }
+        self.remove(path, true).map(drop)
     }
 
     /// Changes what is in the current directory. If the user may not, but owns it, the user gets all permissions first.
@@ -172,12 +155,12 @@ impl<'r> Cursor<'r> {
         match self.enter(parent, false)? {
             Way::There => {}
             Way::Missing => return Ok(Look::Nothing),
-            Way::Blocked(at) => return Ok(Look::Blocked(at)),
+            Way::Blocked(at) => return Ok(Look::Other(at)),
         }
         Ok(match self.status_here(path, name)? {
             None => Look::Nothing,
             Some(metadata) if metadata.is_dir() => Look::Directory,
-            Some(_) => Look::Other,
+            Some(_) => Look::Other(path.bytes().to_vec()),
         })
     }
 

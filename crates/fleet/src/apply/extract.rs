@@ -10,6 +10,7 @@ use std::{collections::HashSet, io::Read, thread};
 use sluice_base::error::{Error, Result, format_bytes};
 
 use super::{
+    batch::Order,
     cursor::Cursor,
     delta::ArchiveHeader,
     list_writer::ListWriter,
@@ -107,10 +108,16 @@ impl Extraction<'_, '_, '_> {
                 self.record_directory(path, *mode)?;
                 self.cursor.make_directory(path, *mode)?;
             }
-            ItemKind::Symlink { target } => self.writers.symlink(path, target),
+            ItemKind::Symlink { target } => {
+                let (path, target) = (path.bytes().to_vec(), target.clone());
+                self.writers.push(Order::Symlink { path, target });
+            }
             ItemKind::File { mode, content } => match content {
-                Content::Hole(size) => self.writers.hole(path, *mode, *size),
                 Content::Bytes(size) => self.write_file(path, *mode, *size, reader)?,
+                Content::Hole(size) => {
+                    let (path, mode, size) = (path.bytes().to_vec(), *mode, *size);
+                    self.writers.push(Order::Hole { path, mode, size });
+                }
             },
         }
         self.writers.reached(reader.position())?;
@@ -128,13 +135,14 @@ impl Extraction<'_, '_, '_> {
         size: u64,
         reader: &mut ArchiveReader<R>,
     ) -> Result<()> {
-        let content = reader.piece()?.unwrap_or_default();
-        if content.len() as u64 == size {
-            self.writers.file(path, mode, content);
+        let bytes = reader.piece()?.unwrap_or_default();
+        if bytes.len() as u64 == size {
+            let path = path.bytes().to_vec();
+            self.writers.push(Order::File { path, mode, bytes });
             return Ok(());
         }
         let mut file = self.writers.begin(path, mode)?;
-        self.writers.piece(&mut file, content);
+        self.writers.piece(&mut file, bytes);
         while let Some(piece) = reader.piece()? {
             self.progress.update();
             self.writers.piece(&mut file, piece);

@@ -139,8 +139,7 @@ impl<'r> Guard<'r> {
                 self.in_place_of_deleted.insert(path.bytes().into());
             }
             Look::Nothing | Look::Directory => {}
-            Look::Other => self.see_other(path.bytes()),
-            Look::Blocked(at) => self.see_other(&at),
+            Look::Other(at) => self.see_other(&at),
         }
         Ok(())
     }
@@ -148,8 +147,7 @@ impl<'r> Guard<'r> {
     fn see_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
         match self.cursor.look(path)? {
             Look::Nothing | Look::Directory => {}
-            Look::Other => self.see_other(path.bytes()),
-            Look::Blocked(at) => self.see_other(&at),
+            Look::Other(at) => self.see_other(&at),
         }
         Ok(())
     }
@@ -159,12 +157,12 @@ impl<'r> Guard<'r> {
         if self.names_additions && !is_added {
             self.compare(path);
         }
+        let is_of_base = matches!(self.ours, Ours::Base(_)) && !is_added;
         match self.cursor.look(path)? {
             Look::Nothing => {}
             Look::Directory => self.see_contents(path.bytes())?,
-            Look::Other if matches!(self.ours, Ours::Base(_)) && !is_added => {}
-            Look::Other => self.see_other(path.bytes()),
-            Look::Blocked(at) => self.see_other(&at),
+            Look::Other(at) if is_of_base && at == path.bytes() => {}
+            Look::Other(at) => self.see_other(&at),
         }
         Ok(())
     }

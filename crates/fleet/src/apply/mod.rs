@@ -182,22 +182,17 @@ pub fn apply_locked(
 
 impl<'a> Incoming<'a> {
     fn read(archive: Archive<impl Read + 'a>) -> Result<Self> {
-        let Archive {
-            content,
-            len,
-            origin,
-        } = archive;
         let (recording, read) = (Recording::new(), Count::default());
-        let mut reader = ArchiveReader::new(input::plain(recording.of(read.of(content)))?);
+        let mut reader = ArchiveReader::new(input::plain(recording.of(read.of(archive.content)))?);
         let (claim, first) = ArchiveHeader::read(&mut reader)?;
-        let claim = match origin {
+        let claim = match archive.origin {
             Some(channel) => claim.of_channel(channel),
             None => claim,
         };
         let opened = Opened {
             first,
             reader,
-            len,
+            len: archive.len,
             read,
         };
         Ok(Self {
@@ -213,39 +208,31 @@ impl<'a> Incoming<'a> {
         options: ApplyOptions,
         mut reports: Reports<'_>,
     ) -> Result<()> {
-        let Self {
-            claim,
-            opened,
-            recording,
-        } = self;
-        let verdict = judge(root, &claim, options.check, &mut reports)?;
+        let (claim, opened) = (&self.claim, self.opened);
+        let verdict = judge(root, claim, options.check, &mut reports)?;
         if verdict == Verdict::Nothing {
-            recording.stop();
+            self.recording.stop();
             opened.reader.drain();
             return Ok(());
         }
         let console = &mut reports.console;
         let guard = match claim.base {
-            Some(_) => Guard::of_delta(root, &claim)?,
+            Some(_) => Guard::of_delta(root, claim)?,
             None => Guard::of_full(root)?,
         };
         let (opened, in_the_way) = if claim.base.is_some() || guard.is_some() {
-            let in_the_way = check_first(&claim, guard, opened, options.overwrite, console)?;
-            (reopen(recording)?, in_the_way)
+            let in_the_way = check_first(claim, guard, opened, options.overwrite, console)?;
+            (reopen(self.recording)?, in_the_way)
         } else {
             // A full archive, which may be large, and a directory without files of the user.
-            recording.stop();
+            self.recording.stop();
             (opened, InTheWay::default())
         };
-        let progress = ApplyProgress::new(
-            console.reborrow(),
-            APPLYING,
-            opened.len,
-            opened.read.clone(),
-        );
+        let (len, read) = (opened.len, opened.read.clone());
+        let progress = ApplyProgress::new(console.reborrow(), APPLYING, len, read);
         let application = Application {
             root,
-            claim: &claim,
+            claim,
             in_the_way,
         };
         application.run(verdict, opened, progress)
@@ -256,18 +243,12 @@ impl<'a> Incoming<'a> {
 fn check_first(
     claim: &ArchiveHeader,
     mut guard: Option<Guard<'_>>,
-    opened: Opened<'_>,
+    mut opened: Opened<'_>,
     overwrite: bool,
     console: &mut Console<'_>,
 ) -> Result<InTheWay> {
-    let Opened {
-        first,
-        mut reader,
-        len,
-        read,
-    } = opened;
-    let mut progress = ApplyProgress::new(console.reborrow(), "Checking", len, read);
-    Steps::new(claim).check(first, &mut reader, |step| {
+    let mut progress = ApplyProgress::new(console.reborrow(), "Checking", opened.len, opened.read);
+    Steps::new(claim).check(opened.first, &mut opened.reader, |step| {
         progress.entry();
         guard.as_mut().map_or(Ok(()), |guard| guard.see(step))
     })?;
@@ -338,13 +319,8 @@ fn judge(
         (Some(state), _) if is_full && state.is_on_the_way() => return Ok(verdict),
         (state, Check::Verify | Check::Repair) => DirectoryState::held(state)?,
     };
-    match compare(
-        root,
-        &held,
-        reports.differences,
-        text_line,
-        &mut reports.console,
-    )? {
+    let (differences, console) = (&mut *reports.differences, &mut reports.console);
+    match compare(root, &held, differences, text_line, console)? {
         None if check == Check::Repair && is_same => Ok(Verdict::Nothing),
         None => Ok(verdict),
         Some(_) if check == Check::Repair && is_full => Ok(Verdict::Replace),
@@ -395,12 +371,8 @@ pub fn check(
     line: DifferenceLine,
     console: &mut Console<'_>,
 ) -> Result<()> {
-    check_locked(
-        &LockedDirectory::open(directory)?,
-        differences,
-        line,
-        console,
-    )
+    let root = LockedDirectory::open(directory)?;
+    check_locked(&root, differences, line, console)
 }
 
 /// Compare the directory `root` like [`check`].
@@ -498,19 +470,16 @@ impl Application<'_> {
     fn extract(
         self,
         list: Option<ListWriter>,
-        opened: Opened<'_>,
+        mut opened: Opened<'_>,
         mut progress: ApplyProgress<'_>,
     ) -> Result<()> {
         let (root, directory) = (self.root, self.root.directory());
-        let Opened {
-            first, mut reader, ..
-        } = opened;
         extract(
             root,
             list.as_ref(),
             self.claim,
-            first,
-            &mut reader,
+            opened.first,
+            &mut opened.reader,
             &mut progress,
         )
         .and_then(|()| root.sync())

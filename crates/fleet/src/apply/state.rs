@@ -195,10 +195,8 @@ impl DirectoryState {
 
     /// Whether the directory holds what it would hold after the archive was applied, as far as the state says.
     pub(super) fn is_held(&self, claim: &ArchiveHeader) -> bool {
-        let Self {
-            content, origin, ..
-        } = Self::applied(claim);
-        self.content == content && self.origin == origin
+        let applied = Self::applied(claim);
+        self.content == applied.content && self.origin == applied.origin
     }
 
     /// Whether an application has not ended.

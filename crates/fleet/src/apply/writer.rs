@@ -68,13 +68,9 @@ impl<'r> DirectoryWriter<'r> {
 
     fn run(&mut self, order: &Order) -> Result<()> {
         match order {
-            Order::File {
-                path,
-                mode,
-                content,
-            } => {
+            Order::File { path, mode, bytes } => {
                 let mut file = self.create(path, *mode)?;
-                let written = file.write_all(content);
+                let written = file.write_all(bytes);
                 written.map_err(|error| {
                     // On a full disk, the next archive needs the room.
                     let _ = file.set_len(0);

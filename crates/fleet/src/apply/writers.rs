@@ -74,26 +74,9 @@ impl<'scope, 'env> Writers<'scope, 'env> {
         }
     }
 
-    /// Has a file created.
-    pub(super) fn file(&mut self, path: &ArchivePath<'_>, mode: u32, content: Bytes) {
-        let path = path.bytes().to_vec();
-        self.batch.push(Order::File {
-            path,
-            mode,
-            content,
-        });
-    }
-
-    /// Has a file of `size` zeros created.
-    pub(super) fn hole(&mut self, path: &ArchivePath<'_>, mode: u32, size: u64) {
-        let path = path.bytes().to_vec();
-        self.batch.push(Order::Hole { path, mode, size });
-    }
-
-    /// Has a symbolic link created.
-    pub(super) fn symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) {
-        let (path, target) = (path.bytes().to_vec(), target.to_vec());
-        self.batch.push(Order::Symlink { path, target });
+    /// Has `order` carried out.
+    pub(super) fn push(&mut self, order: Order) {
+        self.batch.push(order);
     }
 
     /// Creates a file whose content comes in pieces. Its record is written after the last piece is read.
