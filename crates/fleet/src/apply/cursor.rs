@@ -10,6 +10,7 @@ use std::{
     ffi::OsStr,
     io::{self, ErrorKind},
     os::unix::ffi::{OsStrExt, OsStringExt},
+    path::PathBuf,
 };
 
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
@@ -243,10 +244,16 @@ impl<'r> Cursor<'r> {
         self.place(path, |here, name| here.open_with(name, &options))
     }
 
-    /// Create a symbolic link in place of an existing one.
+    /// Create a symbolic link in place of an existing one, unless that is the same.
     pub(super) fn create_symlink(&mut self, path: &ArchivePath<'_>, target: &[u8]) -> Result<()> {
         let target = OsStr::from_bytes(target);
-        self.place(path, |here, name| here.symlink_contents(target, name))
+        self.place(path, |here, name| {
+            let is_there = |there: PathBuf| there.as_os_str() == target;
+            match here.symlink_contents(target, name) {
+                Err(_) if here.read_link_contents(name).is_ok_and(is_there) => Ok(()),
+                made => made,
+            }
+        })
     }
 
     fn place<T>(

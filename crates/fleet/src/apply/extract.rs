@@ -11,10 +11,12 @@ use sluice_base::error::{Error, Result, format_bytes};
 
 use super::{
     batch::Order,
-    cursor::Cursor,
-    delta::ArchiveHeader,
+    clear::clear,
+    cursor::{Cursor, Look},
+    former::Former,
+    list::ListedKind,
     list_writer::ListWriter,
-    path::ArchivePath,
+    path::{ArchivePath, above},
     progress::ApplyProgress,
     reader::{ArchiveReader, Content, Item, ItemKind},
     record::{PathRecord, RecordKind},
@@ -33,6 +35,7 @@ struct Extraction<'a, 'p, 'scope> {
     /// The path of the last file or symbolic link.
     last: Vec<u8>,
     list: Option<&'a ListWriter>,
+    former: Option<Former>,
     /// Records of deletions that the list does not have yet.
     deleted: Vec<u8>,
     progress: &'a mut ApplyProgress<'p>,
@@ -40,31 +43,38 @@ struct Extraction<'a, 'p, 'scope> {
     obstacles: HashSet<Vec<u8>>,
 }
 
-/// Apply the steps of `first`, then those of `reader`, and append what they bring to `list`.
+/// Apply the `steps` of `first`, then those of `reader`, and append what they bring to `list`. What `former` archives have brought
+/// stays where it is the same, and is deleted where the steps do not name it.
 pub(super) fn extract<R: Read>(
     root: &LockedDirectory,
     list: Option<&ListWriter>,
-    claim: &ArchiveHeader,
+    former: Option<Former>,
+    steps: Steps<'_>,
     first: Option<Item>,
     reader: &mut ArchiveReader<R>,
     progress: &mut ApplyProgress<'_>,
 ) -> Result<()> {
+    let granted = former.as_ref().map(|former| former.granted);
     thread::scope(|scope| {
         let mut extraction = Extraction {
             cursor: root.cursor(),
-            writers: Writers::new(scope, root, list),
+            writers: Writers::new(scope, root, list, granted),
             last: Vec::new(),
             list,
+            former,
             deleted: Vec::new(),
             progress,
             obstacles: HashSet::new(),
         };
-        let steps = Steps::new(claim);
         let read = steps.each(first, reader, |step, reader| extraction.step(step, reader));
         // The failure of a thread comes first: the archive is not read on after it.
         let deleted = extraction.record_deletions();
         extraction.writers.finish()?;
         read.and(deleted)?;
+        if let Some(former) = extraction.former.take() {
+            clear(root, &former.rest, |path| extraction.deleted(path, None))?;
+            extraction.record_deletions()?;
+        }
         match extraction.obstacles.iter().next() {
             None => Ok(()),
             Some(path) => {
@@ -98,11 +108,12 @@ impl Extraction<'_, '_, '_> {
         kind: &ItemKind,
         reader: &mut ArchiveReader<R>,
     ) -> Result<()> {
-        // A later record of a path counts, so that of its deletion comes first.
-        self.record_deletions()?;
         if !matches!(kind, ItemKind::Directory { .. }) {
             self.keep_apart(path)?;
         }
+        self.make_way(path, kind)?;
+        // A later record of a path counts, so that of its deletion comes first.
+        self.record_deletions()?;
         match kind {
             ItemKind::Directory { mode } => {
                 self.record_directory(path, *mode)?;
@@ -141,14 +152,48 @@ impl Extraction<'_, '_, '_> {
             self.writers.push(Order::File { path, mode, bytes });
             return Ok(());
         }
-        let mut file = self.writers.begin(path, mode)?;
-        self.writers.piece(&mut file, bytes);
+        let mut file = self.writers.begin(path.bytes(), mode, size)?;
+        self.writers.piece(&mut file, bytes)?;
         while let Some(piece) = reader.piece()? {
             self.progress.update();
-            self.writers.piece(&mut file, piece);
+            self.writers.piece(&mut file, piece)?;
             self.writers.reached(reader.position())?;
         }
         self.writers.record(&file.record())
+    }
+
+    /// Deletes what is in the way of an entry because it is of another kind. A directory with other permissions is made again.
+    fn make_way(&mut self, entry: &ArchivePath<'_>, kind: &ItemKind) -> Result<()> {
+        let (Some(former), cursor) = (&mut self.former, &mut self.cursor) else {
+            return Ok(());
+        };
+        let kind = match kind {
+            ItemKind::Directory { mode } => {
+                if former.differs(cursor, entry, *mode) {
+                    self.writers.finish()?;
+                    former.delete(cursor, entry.bytes())?;
+                }
+                ListedKind::Directory
+            }
+            _ => ListedKind::Other,
+        };
+        let above = above(entry.bytes()).map(|path| (path, ListedKind::Directory));
+        for (path, kind) in above.chain([(entry.bytes(), kind)]) {
+            let found = former.rest.kind(path);
+            // What is not listed may be a directory with files that are.
+            if found.unwrap_or(ListedKind::Directory) != kind {
+                former.delete(cursor, path)?;
+            }
+            if found.is_some_and(|found| found != kind) {
+                former.rest.remove(path);
+                if let Look::Nothing = cursor.look(&ArchivePath::of_checked(path))? {
+                    let kind = RecordKind::Deleted;
+                    PathRecord { path, kind }.push(&mut self.deleted);
+                }
+            }
+        }
+        former.rest.remove(entry.bytes());
+        Ok(())
     }
 
     /// Keeps two files of one path from being written at the same time: the later one counts. Paths that ascend, as those

@@ -21,7 +21,7 @@ use super::{
     reader::ItemKind,
     root::LockedDirectory,
     state::{DirectoryState, other_options},
-    state_files::{LIST, NEW_LIST, is_reserved},
+    state_files::is_reserved,
     steps::ApplyStep,
 };
 
@@ -47,7 +47,7 @@ pub(super) struct Guard<'r> {
 /// Which files of a directory may be replaced.
 enum Ours {
     /// Those in the lists.
-    Listed(Vec<LiveRecords>),
+    Listed(LiveRecords),
     /// Those of the base, which no list names. A delta deletes these.
     Base(FxHashSet<ContentHash>),
 }
@@ -62,12 +62,10 @@ impl<'r> Guard<'r> {
         if root.is_bare()? {
             return Ok(None);
         }
-        let lists = [LIST, NEW_LIST].map(|name| List::open(root.directory(), name));
+        let listed = LiveRecords::of_both(root.directory())?;
         let state = DirectoryState::read(root.directory())?;
-        let guard = Self {
-            is_interrupted: state.is_some_and(|state| state.is_on_the_way()),
-            ..Self::new(root, listed(lists)?)
-        };
+        let mut guard = Self::new(root, Ours::Listed(listed));
+        guard.is_interrupted = state.is_some_and(|state| state.is_on_the_way());
         Ok(guard.has_files_of_user(root)?.then_some(guard))
     }
 
@@ -81,7 +79,7 @@ impl<'r> Guard<'r> {
         let commits: Vec<_> = claim.base.iter().chain([&claim.target]).collect();
         let list = List::of(root.directory(), &commits)?;
         let ours = match list {
-            Some(_) => listed([Ok(list)])?,
+            Some(mut list) => Ours::Listed(list.latest()?),
             // The first run has found nothing of the user, and no list says which files are its own.
             None if is_repeated || !claim.names_additions => return Ok(None),
             None => Ours::Base(FxHashSet::default()),
@@ -254,7 +252,7 @@ impl Ours {
     /// The kind of our file or directory at `path`; `None` if there is none of ours.
     fn kind(&self, path: &[u8]) -> Option<ListedKind> {
         match self {
-            Self::Listed(lists) => lists.iter().rev().find_map(|list| list.kind(path)),
+            Self::Listed(listed) => listed.kind(path),
             Self::Base(deleted) => {
                 let is_deleted = deleted.contains(&ContentHash::of(path));
                 is_deleted.then_some(ListedKind::Other)
@@ -299,17 +297,6 @@ impl InTheWay {
             "move {them} elsewhere, or run again with --overwrite to replace {them}"
         ))
     }
-}
-
-/// What the `lists` name that exist, the last one first.
-fn listed(lists: impl IntoIterator<Item = Result<Option<List>>>) -> Result<Ours> {
-    let mut live = Vec::new();
-    for list in lists {
-        if let Some(mut list) = list? {
-            live.push(list.latest()?);
-        }
-    }
-    Ok(Ours::Listed(live))
 }
 
 /// The error of a delta over a base that has the file at `path`, for a directory whose list lacks it.

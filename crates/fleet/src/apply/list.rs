@@ -9,12 +9,12 @@
 //! * `deleted <path>`: the path is deleted, with all paths below it
 //!
 //! Modes are octal and those of the archive, before the umask. Hashes are hexadecimal. The last record of a path counts
-//! ([`LiveRecords`]). The length is that of the list, in bytes, when it last had one record for each path; the commit is
+//! ([`LiveRecords`]). The length is that of the list, in bytes, when it was last written as a whole; the commit is
 //! padded with spaces, so that the first line can be replaced where it is.
 //!
 //! While an archive is applied, the list grows: `.git-sluice.files.new` with a full archive, the list itself with a
-//! delta. Each path stands there before anything is created at it, so that after an interruption both lists together
-//! name all that archives have brought.
+//! delta. Each path stands there before anything is created at it, so that after an interruption both lists together,
+//! read as one, name all that archives have brought.
 
 use std::{
     io::{BufRead, BufReader, Read, Seek, SeekFrom},
@@ -30,9 +30,10 @@ use sluice_base::error::Result;
 use super::{
     delta::Id,
     hash::ContentHash,
+    path::above,
     pax::decimal,
     record::{PathRecord, RecordKind},
-    state_files::{self, LIST, StateDirectory, failed},
+    state_files::{self, LIST, NEW_LIST, StateDirectory, failed},
 };
 
 /// The beginning of the first line.
@@ -44,7 +45,7 @@ const BUFFER: usize = 128 << 10;
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListHeader {
-    /// The bytes of the list when it last had one record for each path. Zero while it is made.
+    /// The bytes of the list when it was last written as a whole. Zero while it is made.
     pub(super) len: u64,
     /// The commit whose files are listed.
     pub(super) commit: Id,
@@ -135,15 +136,23 @@ impl List {
         sought.map_err(|error| failed(&self.path, &error))?;
         Ok(latest)
     }
+}
 
-    /// Call `take` for each record that counts. What is no record, as at the end of an interrupted write, is left out.
-    pub(super) fn each(mut self, mut take: impl FnMut(PathRecord<'_>) -> Result<()>) -> Result<()> {
-        let latest = self.latest()?;
-        self.each_line(|number, line| match PathRecord::of_line(line) {
-            Ok(record) if latest.counts(number, &record) => take(record),
-            _ => Ok(()),
-        })
+/// Call `take` for each record of both lists of the directory, as if they were one list.
+pub(super) fn each_line_of_both(
+    root: &StateDirectory,
+    mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut number = 0;
+    for name in [LIST, NEW_LIST] {
+        if let Some(mut list) = List::open(root, name)? {
+            list.each_line(|_, line| {
+                number += 1;
+                take(number, line)
+            })?;
+        }
     }
+    Ok(())
 }
 
 /// Which records of a list count: the last one of each path, unless its path, or one that it is in, was deleted since.
@@ -172,6 +181,16 @@ pub(super) enum ListedKind {
 }
 
 impl LiveRecords {
+    /// Those of both lists of the directory.
+    pub(super) fn of_both(root: &StateDirectory) -> Result<Self> {
+        let mut live = Self::default();
+        each_line_of_both(root, |number, line| {
+            live.add(number, line);
+            Ok(())
+        })?;
+        Ok(live)
+    }
+
     fn add(&mut self, number: u64, line: &[u8]) {
         let Ok(record) = PathRecord::of_line(line) else {
             return;
@@ -199,6 +218,11 @@ impl LiveRecords {
         (!is_deleted).then_some(last.kind)
     }
 
+    /// The record of `path` counts no longer.
+    pub(super) fn remove(&mut self, path: &[u8]) {
+        self.last.remove(&ContentHash::of(path));
+    }
+
     /// Whether the record with this `number` counts.
     pub(super) fn counts(&self, number: u64, record: &PathRecord<'_>) -> bool {
         record.kind != RecordKind::Deleted
@@ -210,9 +234,7 @@ impl LiveRecords {
     }
 
     fn is_deleted_since(&self, number: u64, path: &[u8]) -> bool {
-        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let mut above = slashes.map(|(at, _)| &path[..at]).chain([path]);
-        above.any(|path| {
+        above(path).chain([path]).any(|path| {
             self.deleted
                 .get(&ContentHash::of(path))
                 .is_some_and(|&deleted| deleted > number)

@@ -158,7 +158,7 @@ fn compact(root: &StateDirectory, mut list: List) -> Result<()> {
     put_in_place(root, file, NEXT_LIST, list.header.commit)
 }
 
-/// Put the list called `name`, which has one record for each path, in place of that of the directory.
+/// Put the list called `name`, which is written as a whole, in place of that of the directory.
 fn put_in_place(root: &StateDirectory, mut file: File, name: &str, commit: Id) -> Result<()> {
     let len = file.stream_position();
     len.and_then(|len| write_header(&mut file, &ListHeader { len, commit }))

@@ -24,8 +24,8 @@
 //! Only the applying user may have written it.
 //!
 //! The file `.git-sluice.files` lists what archives have brought (`list`). With the list the directory can be
-//! compared, and a full archive can take the place of what is there: what the list names is deleted, and nothing else
-//! is. Without the list, as after a base that was made by other means, a full archive goes into an empty directory only.
+//! compared, and a full archive can take the place of what is there: what the list names stays if it is the same and is
+//! deleted if not, and nothing else is touched (`former`). Without the list, as after a base that was made by other means, a full archive goes into an empty directory only.
 //!
 //! # Format
 //!
@@ -52,6 +52,7 @@ mod clear;
 mod cursor;
 mod delta;
 mod extract;
+mod former;
 mod guard;
 mod hash;
 mod input;
@@ -84,8 +85,9 @@ use clear::clear;
 use delta::ArchiveHeader;
 pub use delta::{ChannelOrigin, FilterHash, Id, Origin};
 use extract::extract;
+use former::Former;
 use guard::{Guard, InTheWay};
-use list::List;
+use list::{List, LiveRecords};
 use list_writer::{ListWriter, tidy};
 use progress::{ApplyProgress, Count};
 use reader::{ArchiveReader, Item};
@@ -426,24 +428,39 @@ impl Application<'_> {
 
     /// Apply a full archive: it replaces the files of earlier archives, or into an empty directory.
     fn full(self, verdict: Verdict, opened: Opened<'_>, progress: ApplyProgress<'_>) -> Result<()> {
+        let directory = self.root.directory();
+        let state = DirectoryState::read(directory)?;
+        let former = match &state {
+            Some(state) if verdict == Verdict::Replace && !state.is_on_the_way() => {
+                Former::of(directory)?
+            }
+            _ => None,
+        };
         // What says that it is not whole and takes any full archive may be cleared first. On a full disk, that makes room.
-        let state = DirectoryState::read(self.root.directory())?;
         let is_broken = state.is_some_and(|state| state.takes_full_archives_only());
         if !is_broken {
             self.begin()?;
         }
         // Directories of archives are deleted only once nothing of the user is in them.
         self.in_the_way.remove(self.root).map_err(not_whole)?;
-        if verdict == Verdict::Replace {
-            clear(self.root).map_err(not_whole)?;
+        if verdict == Verdict::Replace && former.is_none() {
+            LiveRecords::of_both(directory)
+                .and_then(|live| clear(self.root, &live, |_| Ok(())))
+                .map_err(not_whole)?;
+            // Without the new list, the old one would name again what that says is deleted.
+            if List::open(directory, NEW_LIST)?.is_some() {
+                state_files::remove(directory, LIST)?;
+            }
         }
         if is_broken {
             self.begin()?;
         }
-        let list = ListWriter::create(self.root.directory(), &self.claim.target)?;
-        // All that it names is deleted: whatever is there after an interruption is the user's.
-        state_files::remove(self.root.directory(), LIST)?;
-        self.extract(Some(list), opened, progress)
+        let list = ListWriter::create(directory, &self.claim.target)?;
+        if former.is_none() {
+            // All that it names is deleted: whatever is there after an interruption is the user's.
+            state_files::remove(directory, LIST)?;
+        }
+        self.extract(Some(list), former, opened, progress)
     }
 
     /// Apply a delta.
@@ -459,7 +476,7 @@ impl Application<'_> {
         self.begin()?;
         self.in_the_way.remove(self.root).map_err(not_whole)?;
         let list = listed.map(|header| ListWriter::go_on(root, target, &header));
-        self.extract(list.transpose()?, opened, progress)
+        self.extract(list.transpose()?, None, opened, progress)
     }
 
     fn begin(&self) -> Result<()> {
@@ -470,6 +487,7 @@ impl Application<'_> {
     fn extract(
         self,
         list: Option<ListWriter>,
+        former: Option<Former>,
         mut opened: Opened<'_>,
         mut progress: ApplyProgress<'_>,
     ) -> Result<()> {
@@ -477,7 +495,8 @@ impl Application<'_> {
         extract(
             root,
             list.as_ref(),
-            self.claim,
+            former,
+            Steps::new(self.claim),
             opened.first,
             &mut opened.reader,
             &mut progress,

@@ -123,6 +123,12 @@ fn refusal(bytes: &[u8]) -> &'static str {
     }
 }
 
+/// The directories that `path` is in, from the top.
+pub(super) fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.map(|(at, _)| &path[..at])
+}
+
 #[cfg(test)]
 mod tests {
     use super::ArchivePath;

@@ -72,7 +72,7 @@ enum Relation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Apply,
-    /// Delete what the list of the directory names, then apply.
+    /// Apply in place of what the list of the directory names.
     Replace,
     /// The directory holds the target already.
     Nothing,

@@ -33,6 +33,18 @@ pub(super) fn is_reserved(name: &[u8]) -> bool {
         .any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
 }
 
+/// The permissions that a new file in `root` has if all are asked for: those that the umask and the file system leave. `None` if
+/// it is also found under its name in other case.
+pub(super) fn granted(root: &StateDirectory) -> Result<Option<u32>> {
+    remove(root, NEXT_LIST)?;
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create_new(true).mode(0o777);
+    let metadata = open_with(root, NEXT_LIST, options)?.metadata();
+    let metadata = metadata.map_err(|error| root.failed(NEXT_LIST, &error))?;
+    let in_other_case = root.dir.symlink_metadata(NEXT_LIST.to_uppercase());
+    Ok(in_other_case.is_err().then_some(metadata.mode() & 0o777))
+}
+
 /// The directory that holds the files.
 pub(super) struct StateDirectory {
     pub(super) dir: Dir,

@@ -3,7 +3,8 @@
 
 use std::io::Write;
 
-use cap_std::fs::File;
+use cap_std::fs::{File, FileExt, MetadataExt};
+use rustix::process::geteuid;
 
 use sluice_base::error::Result;
 
@@ -21,15 +22,22 @@ use super::{
 pub(super) struct DirectoryWriter<'r> {
     cursor: Cursor<'r>,
     list: Option<&'r ListWriter>,
+    /// The permissions that a new file has if all are asked for; `None` if no file that is there may stay.
+    granted: Option<u32>,
     /// Records that the list does not have yet.
     records: Vec<u8>,
 }
 
 impl<'r> DirectoryWriter<'r> {
-    pub(super) fn new(root: &'r LockedDirectory, list: Option<&'r ListWriter>) -> Self {
+    pub(super) fn new(
+        root: &'r LockedDirectory,
+        list: Option<&'r ListWriter>,
+        granted: Option<u32>,
+    ) -> Self {
         Self {
             cursor: root.cursor(),
             list,
+            granted,
             records: Vec::new(),
         }
     }
@@ -45,11 +53,26 @@ impl<'r> DirectoryWriter<'r> {
         batch.iter().try_for_each(|order| self.run(order))
     }
 
-    /// Create a file whose content comes in pieces.
-    pub(super) fn begin(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<LargeFile> {
-        let (path, kind) = (path.bytes(), RecordKind::Begun);
+    /// Create a file whose content comes in pieces, unless one is there that may be the same.
+    pub(super) fn begin(&mut self, path: &[u8], mode: u32, size: u64) -> Result<LargeFile> {
+        let kind = RecordKind::Begun;
         self.record(&PathRecord { path, kind })?;
-        Ok(LargeFile::new(self.create(path, mode)?, path, mode))
+        let former = self.former(path, mode, size);
+        let is_former = former.is_some();
+        let file = former.map_or_else(|| self.create(path, mode), Ok)?;
+        Ok(LargeFile::new(file, path, mode, is_former))
+    }
+
+    /// The file that is there, if a new one would have its permissions and owner. It may stay if it has the same content. What
+    /// cannot be read is not the same.
+    fn former(&mut self, path: &[u8], mode: u32, size: u64) -> Option<File> {
+        let path = ArchivePath::of_checked(path);
+        let mode = mode & self.granted?;
+        let there = self.cursor.status(&path).ok()??;
+        let may_stay = there.is_file()
+            && (there.mode() & 0o7777, there.len()) == (mode, size)
+            && there.uid() == geteuid().as_raw();
+        may_stay.then(|| self.cursor.open_file(&path).ok())?
     }
 
     /// Append `record` to the list.
@@ -69,6 +92,10 @@ impl<'r> DirectoryWriter<'r> {
     fn run(&mut self, order: &Order) -> Result<()> {
         match order {
             Order::File { path, mode, bytes } => {
+                let former = self.former(path, *mode, bytes.len() as u64);
+                if former.is_some_and(|former| has_content(&former, bytes, 0)) {
+                    return Ok(());
+                }
                 let mut file = self.create(path, *mode)?;
                 let written = file.write_all(bytes);
                 written.map_err(|error| {
@@ -78,6 +105,10 @@ impl<'r> DirectoryWriter<'r> {
                 })
             }
             Order::Hole { path, mode, size } => {
+                let takes_no_room = |it: File| it.metadata().is_ok_and(|it| it.blocks() == 0);
+                if self.former(path, *mode, *size).is_some_and(takes_no_room) {
+                    return Ok(());
+                }
                 let sized = self.create(path, *mode)?.set_len(*size);
                 sized.map_err(|error| failed("write", path, error))
             }
@@ -89,8 +120,14 @@ impl<'r> DirectoryWriter<'r> {
         }
     }
 
-    fn create(&mut self, path: &[u8], mode: u32) -> Result<File> {
+    pub(super) fn create(&mut self, path: &[u8], mode: u32) -> Result<File> {
         self.cursor
             .create_file(&ArchivePath::of_checked(path), mode)
     }
+}
+
+/// Whether `file` has this `content` from byte `at` on. A piece of an archive fits into memory.
+pub(super) fn has_content(file: &File, content: &[u8], at: u64) -> bool {
+    let mut there = vec![0; content.len()];
+    file.read_exact_at(&mut there, at).is_ok() && there == content
 }

@@ -21,7 +21,6 @@ use super::{
     batch::{Batch, Order},
     large::LargeFile,
     list_writer::ListWriter,
-    path::ArchivePath,
     record::PathRecord,
     root::LockedDirectory,
     writer::DirectoryWriter,
@@ -35,6 +34,8 @@ pub(super) struct Writers<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     root: &'env LockedDirectory,
     list: Option<&'env ListWriter>,
+    /// The permissions that a new file has if all are asked for; `None` if no file that is there may stay.
+    granted: Option<u32>,
     /// The writer of the calling thread.
     writer: DirectoryWriter<'env>,
     batch: Batch,
@@ -49,12 +50,14 @@ impl<'scope, 'env> Writers<'scope, 'env> {
         scope: &'scope Scope<'scope, 'env>,
         root: &'env LockedDirectory,
         list: Option<&'env ListWriter>,
+        granted: Option<u32>,
     ) -> Self {
         Self {
             scope,
             root,
             list,
-            writer: DirectoryWriter::new(root, list),
+            granted,
+            writer: DirectoryWriter::new(root, list, granted),
             batch: Batch::new(),
             begin: 0,
             threads: None,
@@ -80,14 +83,19 @@ impl<'scope, 'env> Writers<'scope, 'env> {
     }
 
     /// Creates a file whose content comes in pieces. Its record is written after the last piece is read.
-    pub(super) fn begin(&mut self, path: &ArchivePath<'_>, mode: u32) -> Result<LargeFile> {
-        self.writer.begin(path, mode)
+    pub(super) fn begin(&mut self, path: &[u8], mode: u32, size: u64) -> Result<LargeFile> {
+        self.writer.begin(path, mode, size)
     }
 
-    /// Has the next piece of a large file written.
-    pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) {
-        let (file, at) = file.place(&content);
-        self.batch.push(Order::Piece { file, at, content });
+    /// Has the next piece of a large file written, unless the file that was there has it.
+    pub(super) fn piece(&mut self, file: &mut LargeFile, content: Bytes) -> Result<()> {
+        if !file.goes_on_with(&content) {
+            file.replace(|path, mode| self.writer.create(path, mode))?;
+        }
+        if let Some((file, at)) = file.place(&content) {
+            self.batch.push(Order::Piece { file, at, content });
+        }
+        Ok(())
     }
 
     /// Appends `record` to the list at once.
@@ -107,7 +115,7 @@ impl<'scope, 'env> Writers<'scope, 'env> {
         let batch = mem::take(&mut self.batch);
         let threads = self.threads.get_or_insert_with(|| {
             Workers::start(self.scope, self.root.helpers(), || {
-                let mut writer = DirectoryWriter::new(self.root, self.list);
+                let mut writer = DirectoryWriter::new(self.root, self.list, self.granted);
                 move |batches: Receiver<Batch>| {
                     batches.iter().try_for_each(|batch| writer.write(&batch))
                 }

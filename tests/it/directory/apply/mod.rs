@@ -4,6 +4,7 @@
 //! has a temporary directory with two things in it: `dir`, which archives are applied to, and
 //! `outside`, which nothing may ever change.
 
+mod again;
 pub(crate) mod archive;
 mod deltas;
 mod hostile;

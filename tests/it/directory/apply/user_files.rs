@@ -264,10 +264,11 @@ fn a_file_in_the_place_of_one_that_was_deleted() {
     let [from, to] = &ids();
     let archive = Archive::of_tree(to, &target());
     let directory = laid_down(from, &base());
-    assert_eq!(
-        directory.apply(&archive[..archive.len() - 4096]).code(),
-        128
-    );
+    // The second run deletes what the first one may have left.
+    for _ in 0..2 {
+        let cut = directory.apply(&archive[..archive.len() - 4096]);
+        assert_eq!(cut.code(), 128);
+    }
     directory.user("mkdir deleted && echo mine >deleted/a");
     let old = Archive::of_tree(from, &base());
     directory.assert_in_the_way(&[], &old, &["deleted/a"]);
