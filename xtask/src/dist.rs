@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Run the tests of the command against each binary, as its archive has it
     #[arg(long)]
     check: bool,
-    /// With --check: only the tests with one of these words in their names
+    /// With --check: only the quick tests with one of these words in their names
     #[arg(requires = "check")]
     tests: Vec<String>,
 }
@@ -220,8 +220,10 @@ fn test(program: &Path, words: &[String]) -> Result<()> {
     println!("tests of {}", program.display());
     refuse_idle_words(words)?;
     let mut cargo = tests_of_command();
-    cargo.args(["--package=xtask", "--test=skipped"]);
-    cargo.args(["--", "--include-ignored"]);
+    cargo.args(["--package=xtask", "--test=skipped", "--"]);
+    if words.is_empty() {
+        cargo.arg("--include-ignored");
+    }
     process::run(cargo.args(words).env("GIT_SLUICE_BIN", program))
 }
 
