@@ -47,8 +47,8 @@ fn many_entries() {
 fn zip_of_many_entries() {
     let repo = Repo::init();
     let blob = repo.git_with_input(["hash-object", "-w", "--stdin"], "x\n");
-    let name = "n".repeat(240);
-    let files: String = (0..5000)
+    let name = "n".repeat(4000);
+    let files: String = (0..400)
         .map(|number| format!("100644 blob {blob}\t{name}{number:04}\n"))
         .collect();
     let directory = repo.git_with_input(["mktree"], files);

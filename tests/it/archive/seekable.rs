@@ -104,7 +104,7 @@ fn full_frames_and_no_more() {
 #[ignore = "slow"]
 fn a_failure_leaves_no_table() {
     let repo = Repo::init();
-    let noise: Vec<u8> = (0..8 * FRAME as u32)
+    let noise: Vec<u8> = (0..3 * FRAME as u32)
         .flat_map(|number| (number.wrapping_mul(2_654_435_761) >> 24).to_le_bytes())
         .collect();
     repo.write("a", &noise);

@@ -227,5 +227,5 @@ fn every_request_has_the_bytes_of_one_without_a_cache() {
 #[test]
 #[ignore = "slow"]
 fn many_histories() {
-    live(rounds(900), 12);
+    live(rounds(400), 12);
 }

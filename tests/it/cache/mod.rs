@@ -33,6 +33,17 @@ impl Cache {
         }
     }
 
+    /// Another directory with the same files.
+    fn copy(&self) -> Cache {
+        let copy = Cache::new();
+        fs::create_dir(copy.path()).expect("our own");
+        for name in self.names() {
+            let from = self.path().join(&name);
+            fs::copy(from, copy.path().join(name)).expect("only files");
+        }
+        copy
+    }
+
     fn path(&self) -> PathBuf {
         self.top.path().join("cache")
     }

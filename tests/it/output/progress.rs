@@ -25,7 +25,7 @@ use sluice_fleet::{
 
 use crate::{
     support::process::Output,
-    support::{Repo, installed, skip},
+    support::{Repo, at_once, installed, skip},
 };
 
 /// Longer than any task is silent.
@@ -43,10 +43,14 @@ fn archives() {
         assert!(output.stdout == expected, "{output}");
         output.messages()
     };
-    assert_eq!(slowly(""), "");
-    assert_eq!(slowly("--no-progress"), "");
-    assert_eq!(slowly("--progress --no-progress"), "");
-    let shown = slowly("--progress");
+    let options = [
+        "",
+        "--no-progress",
+        "--progress --no-progress",
+        "--progress",
+    ];
+    let [silent @ .., shown] = at_once(options, slowly);
+    assert_eq!(silent, ["", "", ""]);
     assert!(shown.starts_with("\rArchiving: "), "{shown:?}");
     assert_done(&shown);
 }
@@ -76,17 +80,18 @@ fn assert_done(shown: &str) {
 #[ignore = "slow"]
 fn archives_that_are_applied() {
     let repo = Repo::copy("big");
+    let _ = repo.sluice(["-o", "a.tar", "HEAD"]).success();
     let slowly = |options: &str| {
         let output = repo.shell(&format!(
-            "git-sluice -o a.tar HEAD && rm -rf tree && \
-             {{ head -c 300000 a.tar; sleep 1.3; tail -c +300001 a.tar; }} | git-sluice apply tree {options}"
+            "{{ head -c 300000 a.tar; sleep 1.3; tail -c +300001 a.tar; }} | \
+             git-sluice apply tree{} {options}",
+            options.len()
         ));
         assert_eq!(output.code(), 0, "{output}");
         output.messages()
     };
-    assert_eq!(slowly(""), "");
-    assert_eq!(slowly("--progress --no-progress"), "");
-    let shown = slowly("--progress");
+    let [silent @ .., shown] = at_once(["", "--progress --no-progress", "--progress"], slowly);
+    assert_eq!(silent, ["", ""]);
     assert!(shown.starts_with("\rApplying: "), "{shown:?}");
     assert!(shown.contains(" entries"), "{shown:?}");
     assert_done(&shown);

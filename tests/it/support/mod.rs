@@ -453,6 +453,18 @@ pub(crate) fn makes_all_rounds() -> bool {
     std::env::var_os("SLUICE_ROUNDS").is_some_and(|rounds| rounds == "all")
 }
 
+/// Runs all `cases` at once, each on a thread: they wait more than they work.
+pub(crate) fn at_once<T: Send, R: Send, const N: usize>(
+    cases: [T; N],
+    run: impl Fn(T) -> R + Sync,
+) -> [R; N] {
+    let run = &run;
+    thread::scope(|scope| {
+        let threads = cases.map(|case| scope.spawn(move || run(case)));
+        threads.map(|thread| thread.join().expect("it has said what is wrong"))
+    })
+}
+
 /// The program if it is installed; a test that needs it says so and returns when it is not.
 pub(crate) fn installed(program: &str) -> bool {
     let found = find_program(search_path(), program).is_some();

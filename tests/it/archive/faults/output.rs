@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::support::process::{Output, Running};
-use crate::support::{Repo, binary};
+use crate::support::{Repo, at_once, binary};
 
 const SIGPIPE: i32 = 13;
 
@@ -205,7 +205,7 @@ fn slow_reader() {
     ] {
         let repo = Repo::from(fixture);
         let expected = repo.archive([revision]).success();
-        for memory in ["--memory=1m", "--memory=256m"] {
+        at_once(["--memory=1m", "--memory=256m"], |memory| {
             let mut run = repo.start(["-j", "8", memory, revision]);
             let mut read = Vec::new();
             // Once to fill all that can be format_bytes, and once more when it was refilled from the
@@ -226,7 +226,7 @@ fn slow_reader() {
             }
             let _ = run.finish().success();
             assert!(read == expected, "{fixture} {memory}");
-        }
+        });
     }
 }
 
