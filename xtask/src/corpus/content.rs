@@ -196,9 +196,9 @@ impl Names {
 }
 
 fn identifier(random: &mut Random) -> String {
-    let mut name = random.pick(ROOTS).to_owned();
+    let mut name = random.pick(&ROOTS).to_owned();
     for _ in 0..random.below(3) {
-        name = name + "_" + random.pick(ROOTS);
+        name = name + "_" + random.pick(&ROOTS);
     }
     name
 }
@@ -259,7 +259,7 @@ impl FixedRecords {
     fn render_record(&self, number: u64, edits: u32, out: &mut Vec<u8>) {
         let changed = u64::from(edits) * u64::from(number % Self::CHANGE_EVERY == 1);
         let mut random = Random::new(&[self.seed, number, changed]);
-        let (value, root) = (random.next(), random.pick(ROOTS));
+        let (value, root) = (random.next(), random.pick(&ROOTS));
         writeln!(
             out,
             "{number:012x} {root:<16.16} {value:016x} {changed:<16}"

@@ -210,13 +210,13 @@ impl Tree {
 
 fn directory_name(random: &mut Random) -> String {
     match random.below(10) {
-        0..6 => random.pick(ROOTS).to_owned(),
-        6..9 => format!("{}-{}", random.pick(ROOTS), random.pick(ROOTS)),
+        0..6 => random.pick(&ROOTS).to_owned(),
+        6..9 => format!("{}-{}", random.pick(&ROOTS), random.pick(&ROOTS)),
         _ => format!(
             "{}_{}_{}",
-            random.pick(ROOTS),
-            random.pick(ROOTS),
-            random.pick(ROOTS)
+            random.pick(&ROOTS),
+            random.pick(&ROOTS),
+            random.pick(&ROOTS)
         ),
     }
 }
@@ -237,7 +237,7 @@ fn some_kind(random: &mut Random) -> Kind {
 /// A name in two parts, between which a number may come. Files of a family have the same second
 /// part, since git looks for delta bases among files whose paths end alike.
 fn file_name(kind: Kind, family: Option<u64>, random: &mut Random) -> (String, String) {
-    let mut stem = random.pick(ROOTS).to_owned();
+    let mut stem = random.pick(&ROOTS).to_owned();
     let separator = if kind == Kind::Prose && random.chance(5) {
         " "
     } else {
@@ -250,7 +250,7 @@ fn file_name(kind: Kind, family: Option<u64>, random: &mut Random) -> (String, S
         random.below(3)
     };
     for _ in 0..further {
-        stem = stem + separator + random.pick(ROOTS);
+        stem = stem + separator + random.pick(&ROOTS);
     }
     if random.below(500) == 0 {
         stem += "_größe";
@@ -266,7 +266,7 @@ fn file_name(kind: Kind, family: Option<u64>, random: &mut Random) -> (String, S
 
 fn family_name_end(kind: Kind, family: u64) -> String {
     let mut random = Random::new(&[family]);
-    let (one, two) = (random.pick(ROOTS), random.pick(ROOTS));
+    let (one, two) = (random.pick(&ROOTS), random.pick(&ROOTS));
     format!("-{one}-{two}{}", file_name_end(kind, &mut random))
 }
 
