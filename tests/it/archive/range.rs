@@ -207,34 +207,3 @@ fn parts_from_the_cache() {
         .success();
     assert!(part == whole[100..]);
 }
-
-#[test]
-fn what_has_no_parts() {
-    let repo = Repo::copy("basic").with(["-c", "tar.rot.command=cat"]);
-    repo.sluice(["--byte-range=0-", "--format=tar.gz", "HEAD"])
-        .assert_refused(
-            128,
-            &["cannot send a range of a compressed archive", "--cache"],
-        );
-    repo.sluice(["--byte-range=0-", "--format=rot", "HEAD"])
-        .assert_refused(128, &["a command of the configuration makes the archive"]);
-    for option in ["--manifest=m", "--fail-if-empty"] {
-        let refused = repo.sluice(["--byte-range=0-", option, "HEAD"]);
-        refused.assert_refused(129, &["'--byte-range'", "cannot be used together"]);
-    }
-    for command in ["info", "ls", "missing"] {
-        let refused = repo.sluice([command, "--byte-range=0-", "HEAD"]);
-        refused.assert_refused(
-            129,
-            &["unknown option `byte-range=0-'", "git sluice archive"],
-        );
-    }
-    for bad in ["5-4", "x", "0-1,3-4"] {
-        assert_eq!(
-            repo.sluice([&format!("--byte-range={bad}"), "HEAD"]).code(),
-            129
-        );
-    }
-    repo.sluice(["--if-range=x", "HEAD"])
-        .assert_refused(129, &["requires '--byte-range'"]);
-}

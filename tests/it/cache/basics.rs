@@ -125,22 +125,6 @@ fn where_the_directory_is_named() {
     assert!(!kept(&by_configuration));
     let _ = repo.sluice(["HEAD"]).success();
     assert!(kept(&by_configuration));
-    for (key, value) in [
-        ("cacheSize", "x"),
-        ("cacheAge", "x"),
-        ("cacheJobs", "-"),
-        ("cacheAlways", "x"),
-    ] {
-        let repo = repo.clone().with(["-c", &format!("sluice.{key}={value}")]);
-        let words = ["fatal: bad ", value, &key.to_lowercase()];
-        let refused = repo.sluice(["HEAD"]);
-        assert_eq!(refused.code(), 128, "{refused}");
-        let messages = refused.messages().to_lowercase();
-        assert!(
-            words.iter().all(|word| messages.contains(word)),
-            "{refused}"
-        );
-    }
 }
 
 /// A file, a file that is there already, a file that grows at its end, and no file at all.

@@ -200,28 +200,6 @@ fn pathspecs_from_a_file() {
         .shell("git-sluice --pathspec-from-file=- HEAD <lines")
         .success();
     assert!(piped == expected);
-    for (args, code, message) in [
-        (
-            "--pathspec-from-file=lines HEAD dir",
-            129,
-            "error: '--pathspec-from-file' and pathspec arguments cannot be used together",
-        ),
-        (
-            "--pathspec-file-nul HEAD dir",
-            129,
-            "error: the option '--pathspec-file-nul' requires '--pathspec-from-file'",
-        ),
-        (
-            "--pathspec-from-file=nosuch HEAD",
-            128,
-            "fatal: could not open 'nosuch' for reading: No such file or directory",
-        ),
-    ] {
-        assert_complaint(&repo, args, code, message);
-    }
-    repo.write("lines", "\"file.txt\n");
-    let quoted = "fatal: line is badly quoted: \"file.txt";
-    assert_complaint(&repo, "--pathspec-from-file=lines HEAD", 128, quoted);
 }
 
 /// Ours, with the word of `git rm`.

@@ -95,38 +95,6 @@ fn other_words() {
         .assert_refused(129, &["error: a tree-ish is required"]);
 }
 
-/// The old spelling is gone, not half understood.
-#[test]
-fn options_that_are_commands_now() {
-    let repo = Repo::copy("basic");
-    for (option, command) in [
-        ("--dry-run", ""),
-        ("--explain=file.txt", "explain"),
-        ("--head", ""),
-        ("--list-missing", ""),
-        ("--apply=dir", "apply"),
-        ("--publish=bucket/main", "publish"),
-        ("--prune=bucket", "prune"),
-        ("--batch", "batch"),
-        ("--upload-archive", "upload-archive"),
-        ("--generate=man", ""),
-        ("--print-profile", ""),
-        ("--verify-delta", ""),
-        ("--oversize=omit", ""),
-        ("--raw", ""),
-        ("--range=0-9", ""),
-    ] {
-        let output = repo.sluice([option, "HEAD"]);
-        let message = format!("error: unknown option `{}'", &option[2..]);
-        output.assert_refused(129, &[&message]);
-        let hint = format!("'git sluice {command}' is a command");
-        assert!(
-            command.is_empty() || output.messages().contains(&hint),
-            "{output}"
-        );
-    }
-}
-
 /// Requests of a batch and of the library are command lines in the same form.
 #[test]
 fn requests() {

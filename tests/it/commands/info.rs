@@ -177,16 +177,6 @@ fn the_cache_knows_lengths() {
     assert_eq!(info(&repo, options)["content_length"], archive.len());
 }
 
-#[test]
-fn an_answer_is_no_archive() {
-    let repo = Repo::copy("basic");
-    repo.sluice(["info", "-o", "x.tar", "HEAD"]).assert_refused(
-        129,
-        &["error: unknown switch `o'\nhint: ", "git sluice archive"],
-    );
-    assert!(!repo.path().join("x.tar").exists());
-}
-
 /// A command of the configuration gets the tar, and sends bytes that nobody knows in advance.
 #[test]
 fn archives_that_a_command_sends() {

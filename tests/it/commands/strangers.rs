@@ -134,15 +134,6 @@ fn options_of_no_command() {
         assert!(short || messages.contains(&hint), "{output}");
         output.assert_refused(129, &["error: unknown option `nosuch'\nhint: "]);
     }
-    for (words, hint) in [
-        (&["prune", "--older-then=1d", "bucket"][..], "--older-than"),
-        (&["apply", "--repiar", "nowhere"], "--repair"),
-        (&["publish", "--froce", "b/c", "HEAD"], "--force"),
-        (&["ls", "--exclud-from=x", "HEAD"], "--exclude-from"),
-    ] {
-        let hint = format!("hint: did you mean '{hint}'?");
-        repo.sluice(words).assert_refused(129, &[&hint]);
-    }
 }
 
 /// git's rules of spelling hold for each command.
@@ -159,38 +150,5 @@ fn abbreviations_and_negations() {
         &["ls", "--max-size=9", "--", "HEAD"],
     ] {
         assert!(repo.sluice(words).success() == list, "{words:?}");
-    }
-}
-
-/// Required words and words too many.
-#[test]
-fn operands_are_counted() {
-    let repo = Repo::from("basic");
-    for words in [
-        &["ls"][..],
-        &["explain"],
-        &["explain", "HEAD"],
-        &["info"],
-        &["missing"],
-        &["apply"],
-        &["verify"],
-        &["publish"],
-        &["publish", "bucket/main"],
-        &["prune"],
-        &["completions"],
-        &["apply", "a", "b", "c"],
-        &["verify", "a", "b"],
-        &["compare"],
-        &["prune", "a", "b"],
-        &["batch", "a"],
-        &["completions", "bash", "zsh"],
-        &["completions", "tcsh"],
-        &["manual", "ls", "info"],
-        &["manual", "nosuch"],
-        &["help", "ls", "info"],
-        &["help", "nosuch"],
-    ] {
-        let output = repo.sluice(words);
-        output.assert_refused(129, &["error: "]);
     }
 }

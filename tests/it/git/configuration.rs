@@ -345,22 +345,6 @@ fn a_system_file_behind_a_link() {
     }
 }
 
-/// As with the options.
-#[test]
-fn numbers_of_the_cache_that_are_negative() {
-    for key in ["sluice.cacheJobs", "sluice.cacheSize"] {
-        let repo = committed();
-        repo.git(["config", "sluice.cache", "/dev/null/none"]);
-        repo.git(["config", key, "-1"]);
-        let output = repo.sluice(["HEAD"]);
-        let expected = format!(
-            "fatal: bad numeric config value '-1' for '{key}'\ncaused by: the number is negative\n"
-        );
-        assert_eq!((output.code(), output.messages()), (128, expected));
-        assert!(output.stdout.is_empty());
-    }
-}
-
 /// Strings of C end at a NUL.
 #[test]
 fn a_nul_in_files() {

@@ -4,8 +4,7 @@ use std::{fs, thread, time::Duration};
 
 use super::archive::{Archive, Tree, delta, file, id, tree};
 use super::{Target, applying, ids};
-use crate::cli::usage::assert_complaint;
-use crate::support::{Repo, skip};
+use crate::support::skip;
 
 fn small() -> (Tree, Tree, Vec<u8>) {
     let [from, to] = &ids();
@@ -305,40 +304,6 @@ fn one_after_the_other() {
         let _ = directory.apply(&archive).success();
     });
     assert_eq!(directory.state(), format!("holds {to}\n"));
-}
-
-#[test]
-fn no_other_option_goes_with_it() {
-    let repo = Repo::from("basic");
-    let extra = "error: extra command line parameter 'b'";
-    assert_complaint(&repo, "apply nowhere a b", 129, extra);
-    for option in [
-        "--format=tar",
-        "--prefix=x",
-        "-9",
-        "-l",
-        "-o x",
-        "--memory=1m",
-        "--add-virtual-file=a:b",
-        "--exec=x",
-        "--worktree-attributes",
-        "--gzip-compat=gnu",
-        "--pathspec-from-file=x",
-        "--mtime=1",
-    ] {
-        let message = match option.strip_prefix("--") {
-            Some(option) => format!("error: unknown option `{option}'"),
-            None => format!("error: unknown switch `{}'", &option[1..2]),
-        };
-        assert_complaint(&repo, &format!("apply nowhere {option}"), 129, &message);
-    }
-    assert_complaint(
-        &repo,
-        "apply nowhere --no-progress nothing",
-        128,
-        "fatal: could not open 'nothing' for reading: No such file or directory",
-    );
-    assert_complaint(&repo, "apply nowhere -", 128, "fatal: the archive is empty");
 }
 
 /// A machine of a fleet has no repository and perhaps no git. A mistake in its configuration stops an archive, and no

@@ -6,12 +6,8 @@ use super::{Fleet, has_stores};
 use crate::support::process::Output;
 
 #[test]
-fn places_that_are_none() {
+fn an_unknown_scheme_tells_no_password() {
     let fleet = Fleet::new();
-    for place in ["bucket/", "bucket/..", "s3://bucket", "bucket/a b"] {
-        let output = fleet.repo.sluice(["publish", place, "HEAD"]);
-        output.assert_refused(128, &["is not <bucket>/<channel>"]);
-    }
     let output = fleet
         .repo
         .sluice(["publish", "gopher://user:secret@host/x/main", "HEAD"]);
@@ -180,33 +176,6 @@ fn a_word_is_a_file_or_a_channel() {
     output.assert_refused(10, &["there is no bucket at 'gone'"]);
     let output = fleet.apply("d", "--at=HEAD");
     output.assert_refused(128, &["'HEAD' is not the id of a commit"]);
-}
-
-#[test]
-fn words_that_do_not_go_together() {
-    let fleet = Fleet::new();
-    for words in [
-        &["prune", "bucket", "HEAD"][..],
-        &["prune", "bucket", "--at=HEAD"],
-        &["prune", "bucket", "-v"],
-        &["apply", "d", "--create", "archive"],
-        &["apply", "--channel=bucket/main", "d", "archive"],
-    ] {
-        let output = fleet.repo.sluice(words);
-        assert_eq!(output.code(), 129, "{output}");
-    }
-    for (option, other) in [
-        ("--older-than=1d", "prune"),
-        ("--at=x", "apply"),
-        ("--force", "publish"),
-        ("--republish", "publish"),
-        ("--create", "publish"),
-        ("--full-every=3", "publish"),
-    ] {
-        let words = format!("git sluice {other}");
-        let output = fleet.repo.sluice([option, "HEAD"]);
-        output.assert_refused(129, &["error: unknown option", &words]);
-    }
 }
 
 /// No registry has the program.

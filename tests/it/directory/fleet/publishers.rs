@@ -301,46 +301,6 @@ fn what_is_not_applied_is_not_published() {
     refused(&format!("--force {commit}"), "link", why);
 }
 
-#[test]
-fn what_cannot_be_published() {
-    let fleet = Fleet::new();
-    for (words, message) in [
-        (
-            "HEAD^{tree}",
-            "fatal: cannot publish: a channel has commits, and this is a tree\n",
-        ),
-        (
-            "--worktree-attributes HEAD",
-            "fatal: cannot publish: attributes come from the work tree\n",
-        ),
-        (
-            "--profile=zoekt HEAD",
-            "fatal: cannot publish: --profile=zoekt skips files that the repository lacks; \
-             add --missing=fetch\n",
-        ),
-        (
-            "-23 HEAD",
-            "fatal: Argument not supported for format 'tar.zst': -23\n",
-        ),
-    ] {
-        fleet.publish(words).assert_failure(128, message);
-    }
-    fleet
-        .publish("--submodules=recurse-present HEAD")
-        .assert_failure(
-            129,
-            "error: 'publish' and '--submodules=recurse-present' cannot be used together\n\
-             caused by: this value does not record which submodules the base archive contains\n",
-        );
-    for option in ["base=HEAD", "format=tar", "manifest=x"] {
-        let output = fleet.publish(&format!("--{option} HEAD"));
-        let message = format!("error: unknown option `{option}'\nhint: ");
-        output.assert_refused(129, &[&message, "git sluice archive"]);
-    }
-    let top = fleet.bucket().join("v1");
-    fs::remove_dir(top).expect("empty");
-}
-
 /// What is published has a level, and one warning however many archives.
 #[test]
 fn levels_and_warnings() {

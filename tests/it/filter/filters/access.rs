@@ -344,52 +344,6 @@ fn rules_that_may_not_be_meant_so_stop_all() {
     }
 }
 
-/// A rule that matches nothing says how it is meant: all of it would be denied, or nothing, in silence.
-#[test]
-fn a_rule_that_matches_nothing_has_the_right_spelling() {
-    let directory = "the rule matches a directory, but none of its files: write '/**' at its end";
-    let repo = guarded(RULES);
-    for (rules, line, spelling) in [
-        ("kept", 1, directory),
-        ("/kept", 1, directory),
-        ("/kept/", 1, directory),
-        ("/**\n-secret", 2, directory),
-        ("/**\n\n-/secret/", 3, directory),
-        ("/**\n-secret/HUSH-deep", 2, directory),
-        (
-            "/**\n!/secret/**",
-            2,
-            "'!' denies nothing: write '-' at the start of the rule",
-        ),
-        (
-            "!x",
-            1,
-            "'!' denies nothing: write '-' at the start of the rule",
-        ),
-    ] {
-        repo.write("../rules", rules);
-        for words in [
-            &["HEAD"][..],
-            &["--base=HEAD", "HEAD"],
-            &["ls", "HEAD"],
-            &["info", "HEAD"],
-        ] {
-            let (command, rest) =
-                words.split_at(usize::from(words.len() > 1 && !words[0].starts_with('-')));
-            let output = repo.sluice([command, &[UNDER], rest].concat());
-            let message = format!(
-                "fatal: cannot use access rules '../rules'\ncaused by: line {line}: {spelling}\n"
-            );
-            output.assert_failure(128, &message);
-        }
-    }
-    // A file of the same name, and a place without anything, are no mistakes.
-    for rules in ["run.sh", "/run.sh", "/module", "/nowhere", "/**\n-/nowhere"] {
-        repo.write("../rules", rules);
-        let _ = repo.sluice([UNDER, "HEAD"]).success();
-    }
-}
-
 #[test]
 fn nobody_reads_rules_that_he_may_not_read() {
     let repo = guarded(RULES);

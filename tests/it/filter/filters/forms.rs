@@ -61,34 +61,6 @@ fn a_late_nul_may_not_count() {
     }
 }
 
-#[test]
-fn options_that_mean_nothing_alone() {
-    let repo = Repo::from("filters");
-    for (options, message) in [
-        (
-            &["--size-exempt=*"][..],
-            "the option '--size-exempt' requires '--max-size'",
-        ),
-        (
-            &["--large=empty", "--missing=placeholder"],
-            "the option '--large' requires '--max-size'",
-        ),
-        (&["--format=zip", "--pax-notes"], "--pax-notes needs a tar"),
-    ] {
-        let message = format!("error: {message}\n");
-        let output = repo.sluice(options.iter().chain(&["HEAD"]));
-        output.assert_failure(129, &message);
-    }
-    for options in [
-        &["--max-size=1", "--size-exempt=*", "--large=keep"][..],
-        &["--profile=zoekt", "--size-exempt=*", "--large=omit"],
-        &["--size-exempt=*", "--no-size-exempt"],
-        &["--format=tar.gz", "--pax-notes"],
-    ] {
-        let _ = repo.sluice(options.iter().chain(&["HEAD"])).success();
-    }
-}
-
 /// Larger than an eighth of the memory, so that the writer streams it, loose or packed.
 #[test]
 fn large_files_are_looked_at_as_well() {

@@ -160,28 +160,6 @@ fn a_bad_line_ends_the_run_before_its_first_byte() {
     output.assert_refused(128, &["'nowhere'", "No such file or directory"]);
 }
 
-/// Rules that cannot be there are not just none.
-#[test]
-fn an_ignore_file_is_named_as_in_the_tree() {
-    let repo = Repo::from("filters");
-    for path in [
-        "",
-        "/.sourcegraph/ignore",
-        "./.sourcegraph/ignore",
-        "a/../b",
-        "a//b",
-        "a/",
-    ] {
-        let output = repo.sluice([&format!("--exclude-from-tree={path}"), "HEAD"]);
-        output.assert_refused(
-            128,
-            &[&format!(
-                "--exclude-from-tree='{path}' is no path of a tree"
-            )],
-        );
-    }
-}
-
 /// As in zoekt, a NUL is no part of the pattern.
 #[test]
 fn a_nul_ends_a_text() {

@@ -199,26 +199,6 @@ fn what_is_missing_explains_itself() {
     }
 }
 
-/// What makes no archive makes no report of one, nor anything in its place.
-#[test]
-fn who_only_looks_gets_nothing_else() {
-    let repo = Repo::copy("filters");
-    for (look, report) in [
-        ("ls", "--output=archive.tar"),
-        ("explain", "-oarchive.tar"),
-        ("ls", "--manifest=m"),
-        ("ls", "--summary=s"),
-        ("ls", "--fail-if-empty"),
-        ("explain", "--summary=s"),
-    ] {
-        let output = repo.sluice([look, report, "HEAD", "run.sh"]);
-        output.assert_refused(129, &["error: unknown ", "git sluice archive"]);
-    }
-    for name in ["archive.tar", "m", "s"] {
-        assert!(!repo.path().join(name).exists());
-    }
-}
-
 /// As pathspecs are.
 #[test]
 fn a_path_is_one_of_the_current_directory() {

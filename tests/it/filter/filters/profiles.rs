@@ -46,8 +46,6 @@ fn options_beside_a_profile_override_it() {
     let [given, by_hand, profile] = [given, by_hand, "--profile=zoekt HEAD"]
         .map(|words| repo.sluice(words.split(' ')).success());
     assert!(given == by_hand && given != profile);
-    let output = repo.sluice(["help", "zoekt", "--max-size=4k"]);
-    output.assert_refused(129, &["error: unknown option `max-size=4k'"]);
     let zoekt = names(&repo, &["--profile=zoekt", "--binary=keep"]);
     assert!(!zoekt.contains(&"module/".into()));
     let dir = names(&repo, &["--submodules=dir", "--profile=zoekt"]);

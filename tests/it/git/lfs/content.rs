@@ -262,24 +262,9 @@ fn directories_without_their_attributes() {
     }
 }
 
-/// Options that contradict each other, and clients of a server.
 #[test]
-fn refusals() {
+fn clients_of_a_server_get_none() {
     let lfs = Lfs::with_files();
-    for (raw, cause) in [
-        ("--no-attributes", ""),
-        (
-            "--profile=zoekt",
-            "caused by: the profile sets --no-attributes\n",
-        ),
-    ] {
-        let refused =
-            format!("error: options '{raw}' and '--lfs=content' cannot be used together\n");
-        assert_eq!(
-            lfs.repo.sluice([raw, CONTENT, "HEAD"]).messages(),
-            refused + cause
-        );
-    }
     let output = lfs.repo.served([CONTENT, "HEAD"]);
     assert!(output.code() != 0 && output.stdout.is_empty(), "{output}");
 }

@@ -271,23 +271,10 @@ fn hidden_entries_are_not_listed() {
     assert!(!list.is_complete());
 }
 
-/// Nothing that is for an archive goes with a list.
 #[test]
-fn options() {
+fn no_list_comes_from_elsewhere() {
     let origin = origin();
     let repo = clone(&origin, "tree:1");
-    for other in [
-        "--output=list",
-        "--manifest=m",
-        "--summary=s",
-        "--byte-range=0-1",
-        "--if-none-match=x",
-        "--fail-if-empty",
-    ] {
-        let refused = format!("error: unknown option `{}'\nhint: ", &other[2..]);
-        repo.sluice(["missing", other, "HEAD"])
-            .assert_refused(129, &[&refused, "git sluice archive"]);
-    }
     let served = repo.served(["--remote=.", "missing", "HEAD"]);
     assert!(
         !served.messages().is_empty() && served.stdout.is_empty(),

@@ -146,9 +146,4 @@ fn a_delta_over_other_filters_is_refused() {
          caused by: attributes come from the work tree\n\
          hint: leave out --base to get a full archive\n",
     );
-    let output = history.sluice(&["--base-filters=x"], "new");
-    output.assert_failure(
-        129,
-        "error: the option '--base-filters' requires '--base'\n",
-    );
 }

@@ -187,19 +187,6 @@ fn too_much() {
 }
 
 #[test]
-fn options_that_need_a_base() {
-    let repo = Repo::from("basic");
-    for option in [
-        "--deletions=pax",
-        "--ignore-mode-changes",
-        "--max-changed-paths=1",
-    ] {
-        let output = repo.sluice([option, "HEAD"]);
-        output.assert_refused(129, &["requires '--base'"]);
-    }
-}
-
-#[test]
 fn the_summary_counts_changes() {
     let summary = history().summary(ENDS, &[]);
     let changes = &summary["changes"];
