@@ -9,7 +9,7 @@ use std::{
 use rustix::fs::{Advice, fadvise};
 
 use crate::git::lfs::{CONTENT, Lfs};
-use crate::support::{Repo, noise, skip};
+use crate::support::{Repo, cases, noise, skip};
 
 /// The questions of opening a pack and its index, which are asked in any case: both ends, and the first look-up.
 const OF_OPENING: usize = 6;
@@ -175,14 +175,9 @@ fn the_bytes_are_the_same() {
 
 #[track_caller]
 fn assert_the_bytes_are_the_same(repo: &Repo) {
-    for args in [
-        "HEAD",
-        "--format=zip HEAD",
-        "--format=tar.gz HEAD",
-        "HEAD -- a/b",
-        "HEAD -- :(glob)**/1*.txt",
-        "HEAD d",
-    ] {
+    for args in cases(
+        "HEAD | --format=zip HEAD | --format=tar.gz HEAD | HEAD -- a/b | HEAD -- :(glob)**/1*.txt | HEAD d",
+    ) {
         let expected = repo.archive(args.split(' ')).success();
         for threads in ["-j1", "-j2", "-j8"] {
             forget(repo);

@@ -9,7 +9,7 @@ use std::fs;
 
 use crate::cli::command_line::{assert_same_list, assert_unknown_format};
 use crate::support::process::Output;
-use crate::support::{Repo, git_version, gunzip, is_static, skip};
+use crate::support::{Repo, cases, git_version, gunzip, is_static, skip};
 use crate::support::{tar_listing, zip};
 
 const FORMATS: [&str; 2] = ["--format=zip", "--format=tar.gz"];
@@ -126,20 +126,10 @@ fn odd_zones() {
     if is_static() {
         return skip("the C library of git is another one");
     }
-    for zone in [
-        "CET-1CEST",
-        "GMT0BST",
-        "Europe/berlin",
-        "Europe/Berlin",
-        ":Europe/Berlin",
-        "UTC0 and more",
-        "CET-1CEST,M3.5.0,M10.5.0/3 and more",
-        "<+03>-3:30",
-        "ABC+25",
-        "A1",
-        "bad",
-        "",
-    ] {
+    for zone in cases(
+        "CET-1CEST | GMT0BST | Europe/berlin | Europe/Berlin | :Europe/Berlin | UTC0 and more | \
+         CET-1CEST,M3.5.0,M10.5.0/3 and more | <+03>-3:30 | ABC+25 | A1 | bad | ",
+    ) {
         for date in ["zero", "one", "2038", "2106"] {
             let repo = Repo::from("dates").env("TZ", zone);
             repo.assert_same_within(&["2"], &["1m"], ["--format=zip", date]);
@@ -244,14 +234,10 @@ fn extra_files() {
             repo.assert_same_within(&["1", "8"], &["1m"], args);
         }
     }
-    for wrong in [
-        "--add-file=nosuch",
-        "--add-file=dir",
-        "--add-virtual-file=x",
-        "--add-virtual-file=:x",
-        "--add-virtual-file=\"x",
-        "--add-virtual-file=\"x\"y",
-    ] {
+    for wrong in cases(
+        "--add-file=nosuch | --add-file=dir | --add-virtual-file=x | --add-virtual-file=:x | \
+         --add-virtual-file=\"x | --add-virtual-file=\"x\"y",
+    ) {
         repo.assert_same_within(&["2"], &["1m"], [wrong, "HEAD"]);
     }
 }
@@ -260,21 +246,10 @@ fn extra_files() {
 #[test]
 fn by_name() {
     let repo = Repo::copy("basic");
-    for name in [
-        "a.zip",
-        "a.tgz",
-        "a.tar.gz",
-        "a.tar",
-        "a.tar.gz.zip",
-        "a.zip.tgz",
-        "atgz",
-        ".zip",
-        "./.zip",
-        "dir/.tgz",
-        "dir.zip/a",
-        "a.",
-        "a",
-    ] {
+    for name in cases(
+        "a.zip | a.tgz | a.tar.gz | a.tar | a.tar.gz.zip | a.zip.tgz | atgz | .zip | ./.zip | dir/.tgz | \
+         dir.zip/a | a. | a",
+    ) {
         fs::create_dir_all(repo.path().join("dir.zip")).expect("our own");
         let written = |run: &dyn Fn(&[&str]) -> Output| {
             let _ = run(&["-o", name, "HEAD"]).success();
@@ -339,16 +314,10 @@ fn list() {
         assert_same_list(&repo, "-l -v --format=nosuch");
     };
     same(Repo::scratch());
-    for setting in [
-        "tar.foo.command=x",
-        "tar.zip.command=x",
-        "tar.tar.command=x",
-        "tar.foo.remote=true",
-        "tar.foo=x",
-        "tar.tgz.remote=bad",
-        "tar.umask=bad",
-        "tar.foo.command",
-    ] {
+    for setting in cases(
+        "tar.foo.command=x | tar.zip.command=x | tar.tar.command=x | tar.foo.remote=true | tar.foo=x | \
+         tar.tgz.remote=bad | tar.umask=bad | tar.foo.command",
+    ) {
         same(Repo::from("basic").with(["-c", setting]));
     }
     let two = [

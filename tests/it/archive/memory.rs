@@ -5,7 +5,7 @@
 
 use crate::{
     support::forge::{blob, commit, tree},
-    support::{Repo, skip},
+    support::{Repo, cases, skip},
 };
 
 /// The budget given, and the limit set, both in kilobytes: the difference is for the program
@@ -288,13 +288,7 @@ fn threads_share_one_heap() {
 #[test]
 fn small_stacks() {
     let repo = Repo::from("ident");
-    for args in [
-        "HEAD",
-        "--format=zip HEAD",
-        "--format=tar.gz HEAD",
-        "-j8 HEAD",
-        "--nonsense",
-    ] {
+    for args in cases("HEAD | --format=zip HEAD | --format=tar.gz HEAD | -j8 HEAD | --nonsense") {
         let expected = repo.shell(&format!("git-sluice {args}"));
         let output = repo.shell(&format!("ulimit -s 64; exec git-sluice {args}"));
         assert_eq!(output.code(), expected.code(), "{output}");

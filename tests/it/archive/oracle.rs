@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::support::{Repo, git_version, skip};
+use crate::support::{Repo, cases, git_version, skip};
 
 /// Options that no fixture may be indifferent to.
 const OPTIONS: [&[&str]; 4] = [
@@ -143,20 +143,9 @@ fn long_prefixes() {
 /// What git takes as it is, whatever a reader may do with it.
 #[test]
 fn odd_prefixes() {
-    for prefix in [
-        "",
-        "/",
-        "//",
-        "///",
-        "/abs/",
-        "../up/",
-        "./",
-        "a//b///",
-        "a b",
-        "-x/",
-        "caf\u{e9}/",
-        "a\n/",
-    ] {
+    for prefix in
+        cases(" | / | // | /// | /abs/ | ../up/ | ./ | a//b/// | a b | -x/ | caf\u{e9}/ | a\n/")
+    {
         Repo::from("basic").assert_same(["-v", "--prefix", prefix, "HEAD"]);
     }
     let invalid = OsStr::from_bytes(b"--prefix=\xff\xfe/");
@@ -182,14 +171,10 @@ fn umask() {
 #[test]
 #[ignore = "slow"]
 fn line_endings() {
-    for setting in [
-        "core.autocrlf=true",
-        "core.autocrlf=input",
-        "core.autocrlf=false",
-        "core.eol=crlf",
-        "core.eol=lf",
-        "core.eol=native",
-    ] {
+    for setting in cases(
+        "core.autocrlf=true | core.autocrlf=input | core.autocrlf=false | core.eol=crlf | core.eol=lf | \
+         core.eol=native",
+    ) {
         Repo::from("eol")
             .with(["-c", setting])
             .assert_same(["HEAD"]);

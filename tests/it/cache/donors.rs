@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::FileExt};
 
 use super::Cache;
-use crate::support::Repo;
+use crate::support::{Repo, cases};
 
 /// A repository of a few commits with files of all kinds, and the ids of the commits, the oldest first.
 fn history(commits: usize) -> (Repo, Vec<String>) {
@@ -41,15 +41,11 @@ fn history(commits: usize) -> (Repo, Vec<String>) {
 #[ignore = "slow"]
 fn every_archive_after_every_other_has_its_bytes() {
     let (repo, ids) = history(7);
-    for options in [
-        "--format=zip",
-        "--format=tar",
-        "--format=zip -1 -j2",
-        "--format=tar --prefix=p/ -j1 --memory=1m",
-        "--format=zip --max-size=1k --large=empty --exclude=d/e/",
-        "--format=zip --binary=omit",
-        "--format=tar --profile=zoekt --missing=fetch",
-    ] {
+    for options in cases(
+        "--format=zip | --format=tar | --format=zip -1 -j2 | --format=tar --prefix=p/ -j1 --memory=1m | \
+         --format=zip --max-size=1k --large=empty --exclude=d/e/ | --format=zip --binary=omit | \
+         --format=tar --profile=zoekt --missing=fetch",
+    ) {
         let archive = |id: &str| repo.sluice(format!("{options} {id}").split(' ')).success();
         let expected: Vec<_> = ids.iter().map(|id| archive(id)).collect();
         for first in 0..ids.len() {

@@ -7,7 +7,7 @@ use std::fs;
 
 use crate::cli::usage::assert_complaint;
 use crate::support::process::{Output, run};
-use crate::support::{Repo, binary, git_version, skip};
+use crate::support::{Repo, binary, cases, git_version, skip};
 
 /// The newest git; older ones open a file with no name, and let `--no-output` take the name back.
 #[test]
@@ -61,13 +61,9 @@ pub(crate) fn assert_same_list(repo: &Repo, args: &str) {
 #[test]
 fn list() {
     let repo = Repo::copy("basic");
-    for args in [
-        "--list",
-        "-l",
-        "-lv",
-        "--l -9 --format=nosuch",
-        "--no-list -l --add-file=file.txt",
-    ] {
+    for args in cases(
+        "--list | -l | -lv | --list --end-of-options | --l -9 --format=nosuch | --no-list -l --add-file=file.txt",
+    ) {
         assert_same_list(&repo, args);
     }
     repo.assert_same(["-l", "--no-l", "HEAD"]);
@@ -94,15 +90,9 @@ fn list() {
 #[test]
 fn help() {
     let repo = Repo::from("basic");
-    for args in [
-        "-h",
-        "-vh HEAD",
-        "HEAD --help",
-        "--help-all HEAD",
-        "--help",
-        "-h --bogus",
-        "--version",
-    ] {
+    for args in
+        cases("-h | -vh HEAD | HEAD --help | --help-all HEAD | --help | -h --bogus | --version")
+    {
         let output = repo.sluice(args.split_whitespace());
         assert_eq!(
             (output.code(), output.messages().as_str()),
@@ -137,41 +127,18 @@ fn dates() {
             .and_then(|seconds| seconds.parse().ok());
         seconds.expect("git always finds a time")
     };
-    for value in [
-        "@0 +0000",
-        "@1 -1200",
-        "@8589934591 +0530",
-        "100000000",
-        "1117231200",
-        "4102444799",
-        "@1117231200",
-        "2005-05-27T22:00:00Z",
-        "2005-05-27 22:00:00 Z",
-        "2005-05-27 22:00:00 +0545",
-        "2005-05-27T22:00:00.75-07:00",
-        "2004-02-29T23:59:59+1400",
-        "2005-02-29T23:59:59+0000",
-        "1970-01-01T00:00:00Z",
-        "2099-12-31T23:59:59Z",
-        "2005-05-27T22:00:60Z",
-        "2005-05-27T24:00:00Z",
-        "2005-05-27 22:00:00",
-        "2005-05-27 22:00",
-        "Fri, 27 May 2005 22:00:00 +0100",
-        "never",
-    ] {
+    for value in cases(
+        "@0 +0000 | @1 -1200 | @8589934591 +0530 | 100000000 | 1117231200 | 4102444799 | @1117231200 | \
+         2005-05-27T22:00:00Z | 2005-05-27 22:00:00 Z | 2005-05-27 22:00:00 +0545 | \
+         2005-05-27T22:00:00.75-07:00 | 2004-02-29T23:59:59+1400 | 2005-02-29T23:59:59+0000 | \
+         1970-01-01T00:00:00Z | 2099-12-31T23:59:59Z | 2005-05-27T22:00:60Z | 2005-05-27T24:00:00Z | \
+         2005-05-27 22:00:00 | 2005-05-27 22:00 | Fri, 27 May 2005 22:00:00 +0100 | never",
+    ) {
         assert_eq!(mtime(&repo, value), theirs(value), "{value}");
     }
-    for value in [
-        "now",
-        "2005-05-27",
-        "yesterday",
-        "1000",
-        "@1000",
-        "",
-        "nonsense",
-        "2100-01-01T00:00:00Z",
-    ] {
+    for value in
+        cases("now | 2005-05-27 | yesterday | 1000 | @1000 |  | nonsense | 2100-01-01T00:00:00Z")
+    {
         let difference = mtime(&repo, value).abs_diff(theirs(value));
         assert!(difference < 60, "{value}: {difference} seconds");
     }
@@ -225,28 +192,13 @@ fn paths_that_match_nothing() {
 
 #[test]
 fn options_in_any_place_and_notation() {
-    for args in [
-        "-- HEAD dir",
-        "HEAD -- dir",
-        "HEAD dir -v",
-        "--end-of-options HEAD",
-        "-- -- HEAD",
-        "HEAD -- -v",
-        "HEAD -- -- dir",
-        "--prefix=a/ --prefix=b/ HEAD",
-        "--prefix -v HEAD",
-        "--no-prefix HEAD",
-        "--prefix=a/ --no-prefix HEAD",
-        "-v -v HEAD",
-        "-vv HEAD",
-        "-v -v -v HEAD",
-        "-v --no-verbose HEAD",
-        "--format=nosuch --no-format HEAD",
-        "--format=nosuch --format=tar HEAD",
-        "--pref=p/ --verb --form=tar HEAD",
-        "HEAD --end-of-options dir",
-        "--prefix= -v HEAD dir --no-list",
-    ] {
+    for args in cases(
+        "-- HEAD dir | HEAD -- dir | HEAD dir -v | --end-of-options HEAD | -- -- HEAD | HEAD -- -v | \
+         HEAD -- -- dir | --prefix=a/ --prefix=b/ HEAD | --prefix -v HEAD | --no-prefix HEAD | \
+         --prefix=a/ --no-prefix HEAD | -v -v HEAD | -vv HEAD | -v -v -v HEAD | -v --no-verbose HEAD | \
+         --format=nosuch --no-format HEAD | --format=nosuch --format=tar HEAD | \
+         --pref=p/ --verb --form=tar HEAD | HEAD --end-of-options dir | --prefix= -v HEAD dir --no-list",
+    ) {
         Repo::from("basic").assert_same(args.split_whitespace());
     }
 }
@@ -256,13 +208,9 @@ fn options_in_any_place_and_notation() {
 fn extreme_limits() {
     let repo = Repo::from("deltas");
     let expected = repo.archive(["HEAD"]).success();
-    for limits in [
-        "-j1 --memory=1m",
-        "-j 64 --memory=1m",
-        "-j300",
-        "--memory=1g",
-        "--threads=2 --memory=1024k",
-    ] {
+    for limits in cases(
+        "-j1 --memory=1m | -j 64 --memory=1m | -j300 | --memory=1g | --threads=2 --memory=1024k",
+    ) {
         let output = repo.sluice(limits.split_whitespace().chain(["HEAD"]));
         assert!(
             output.stdout == expected && output.code() == 0,

@@ -7,7 +7,7 @@ use sluice_cli::{CommandName, all_exit_statuses, exit_statuses};
 use crate::{
     commands::{COMMANDS, options, text},
     support::process::{run, run_with_input},
-    support::{Repo, installed},
+    support::{Repo, cases, installed},
 };
 
 /// A file of the source.
@@ -188,15 +188,9 @@ fn a_manual_page() {
         let escaped = option.replace('-', "\\-");
         assert!(page.contains(&escaped), "{option}");
     }
-    for section in [
-        "SYNOPSIS",
-        "OPTIONS",
-        "FILES",
-        "EXAMPLES",
-        "EXIT STATUS",
-        "DOCUMENTATION",
-        "SEE ALSO",
-    ] {
+    for section in
+        cases("SYNOPSIS | OPTIONS | FILES | EXAMPLES | EXIT STATUS | DOCUMENTATION | SEE ALSO")
+    {
         assert!(
             page.lines()
                 .any(|line| line.starts_with(".SH") && line.contains(section))

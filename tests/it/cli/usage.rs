@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::cli::command_line::assert_same_list;
 use crate::support::process::Output;
-use crate::support::{Repo, git_version};
+use crate::support::{Repo, cases, git_version};
 
 #[track_caller]
 fn assert_complains(output: &Output, args: &str, code: i32, line: &str) {
@@ -214,14 +214,10 @@ fn files_that_cannot_be() {
 #[test]
 fn abbreviations_of_git() {
     let repo = Repo::from("basic");
-    for args in [
-        "--p=p/ HEAD",
-        "--p=a/ --no-p HEAD",
-        "--f=tar --no-f HEAD",
-        "--v HEAD",
-        "--ver --no-v HEAD",
-        "--w --no-w HEAD",
-    ] {
+    for args in cases(
+        "--p=p/ HEAD | --p=a/ --no-p HEAD | --f=tar --no-f HEAD | --v HEAD | --ver --no-v HEAD | \
+         --w --no-w HEAD",
+    ) {
         repo.assert_same(args.split_whitespace());
     }
     assert_same_list(&repo, "--l");

@@ -4,22 +4,16 @@ use std::fs;
 use std::time::SystemTime;
 
 use crate::commands::remote::{EXEC, assert_same, heard, plain};
-use crate::support::{Repo, installed};
+use crate::support::{Repo, cases, installed};
 
 #[test]
 fn git_fetches_for_us() {
     let repo = Repo::from("basic");
-    for args in [
-        "--remote=. HEAD",
-        "--remote . -v HEAD dir",
-        "HEAD dir --remote=.",
-        "--remote=. HEAD~1",
-        "--remote=nosuch HEAD",
-        "--remote=. --format=zip HEAD",
-        "--remote=. --list",
-        "--remote=. --add-virtual-file=a:b HEAD",
-        "--remote=. -- HEAD file.txt",
-    ] {
+    for args in cases(
+        "--remote=. HEAD | --remote . -v HEAD dir | HEAD dir --remote=. | --remote=. HEAD~1 | \
+         --remote=nosuch HEAD | --remote=. --format=zip HEAD | --remote=. --list | \
+         --remote=. --add-virtual-file=a:b HEAD | --remote=. -- HEAD file.txt",
+    ) {
         let start = SystemTime::now();
         let ours = heard(|| repo.sluice(args.split_whitespace()));
         let theirs = heard(|| repo.archive(args.split_whitespace()));

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 
 use serde_json::Value;
 
-use crate::support::Repo;
 use crate::support::schema::Schema;
+use crate::support::{Repo, cases};
 
 /// The answer of `info`, which is as its schema says.
 #[track_caller]
@@ -43,16 +43,9 @@ fn converted(attributes: &str, content: &str) -> Repo {
 
 #[test]
 fn lengths_are_exact() {
-    for fixture in [
-        "basic",
-        "names-long",
-        "modes",
-        "deltas",
-        "loose",
-        "big-delta",
-        "sha256",
-        "packs-linked",
-    ] {
+    for fixture in
+        cases("basic | names-long | modes | deltas | loose | big-delta | sha256 | packs-linked")
+    {
         assert_length(&Repo::from(fixture), &["HEAD"]);
     }
     let repo = Repo::from("basic");

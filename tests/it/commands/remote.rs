@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use crate::support::process::Output;
 use crate::support::tar_listing;
-use crate::support::{Repo, skip, without_clock};
+use crate::support::{Repo, cases, skip, without_clock};
 
 /// Makes git ask us for the archive.
 pub(crate) const EXEC: &str = "--exec=git-sluice upload-archive";
@@ -87,18 +87,9 @@ pub(crate) fn plain(repo: &Repo) -> &str {
 #[test]
 fn refs_and_what_they_name() {
     let repo = Repo::from("basic");
-    for treeish in [
-        "HEAD",
-        "@",
-        "main",
-        "heads/main",
-        "refs/heads/main",
-        "v1",
-        "tags/light",
-        "v1:dir",
-        "HEAD:",
-        "HEAD:dir/sub",
-    ] {
+    for treeish in cases(
+        "HEAD | @ | main | heads/main | refs/heads/main | v1 | tags/light | v1:dir | HEAD: | HEAD:dir/sub",
+    ) {
         assert_served(&repo, ".", treeish);
     }
 }
@@ -119,20 +110,11 @@ fn formats_that_are_not_served() {
 #[test]
 fn options_and_pathspecs() {
     let repo = Repo::from("basic");
-    for args in [
-        "-v HEAD",
-        "--prefix=p/ HEAD",
-        "-v --prefix=p v1 dir",
-        "HEAD -- dir bin",
-        "--end-of-options HEAD file.txt",
-        "HEAD :!dir",
-        "HEAD nosuch",
-        "HEAD ../x",
-        "HEAD :(bogus)x",
-        "--format=tar HEAD",
-        "-9 HEAD",
-        "-v --no-verbose HEAD",
-    ] {
+    for args in cases(
+        "-v HEAD | --prefix=p/ HEAD | -v --prefix=p v1 dir | HEAD -- dir bin | \
+         --end-of-options HEAD file.txt | HEAD :!dir | HEAD nosuch | HEAD ../x | HEAD :(bogus)x | \
+         --format=tar HEAD | -9 HEAD | -v --no-verbose HEAD",
+    ) {
         assert_served(&repo, ".", args);
     }
 }
@@ -238,14 +220,7 @@ fn refs_by_other_words() {
     repo.git(["checkout", "-q", "-b", "topic", "HEAD~1"]);
     repo.git(["config", "branch.topic.remote", "."]);
     repo.git(["config", "branch.topic.merge", "refs/heads/main"]);
-    for treeish in [
-        "@{-1}",
-        "@{-1}:dir",
-        "@{u}",
-        "topic@{upstream}:",
-        "@{-9}",
-        "main@{1}",
-    ] {
+    for treeish in cases("@{-1} | @{-1}:dir | @{u} | topic@{upstream}: | @{-9} | main@{1}") {
         assert_served(&repo, ".", treeish);
     }
     repo.git(["update-ref", "refs/tags/main", "HEAD~1"]);
@@ -336,24 +311,10 @@ fn paths_of_repositories() {
         "leads",
     ]);
     home.write("file", "no repository\n");
-    for path in [
-        "bare",
-        "bare.git",
-        "bare.git//",
-        "tree",
-        "tree/",
-        "tree/.git",
-        "tree/.git/",
-        "odd",
-        "odd.git",
-        "leads",
-        "leads/.git",
-        "apart",
-        "nosuch",
-        "tree/dir",
-        "file",
-        "tree/.git/refs",
-    ] {
+    for path in cases(
+        "bare | bare.git | bare.git// | tree | tree/ | tree/.git | tree/.git/ | odd | odd.git | leads | \
+         leads/.git | apart | nosuch | tree/dir | file | tree/.git/refs",
+    ) {
         assert_served(&home, path, "HEAD");
         assert_served(&basic, &format!("{}/{path}", plain(&home)), "HEAD");
     }

@@ -3,23 +3,16 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::tar_listing;
-use crate::support::{Repo, git_version, skip};
+use crate::support::{Repo, cases, git_version, skip};
 
 /// Each kind of look-up complains for itself, when it first needs the file.
 #[test]
 fn complaints() {
     let repo = Repo::from("attribute-complaints");
-    for args in [
-        "HEAD",
-        "-v HEAD",
-        "-v --prefix=p/ HEAD",
-        "-v HEAD dir",
-        "-v HEAD links",
-        "HEAD hollow/deep/leaf",
-        "-v HEAD:dir",
-        "HEAD :!dir",
-        "HEAD ignored",
-    ] {
+    for args in cases(
+        "HEAD | -v HEAD | -v --prefix=p/ HEAD | -v HEAD dir | -v HEAD links | HEAD hollow/deep/leaf | \
+         -v HEAD:dir | HEAD :!dir | HEAD ignored",
+    ) {
         repo.assert_same(args.split_whitespace());
     }
 }
@@ -348,36 +341,11 @@ fn sets_in_patterns() {
     }
     repo.git(["add", "."]);
     repo.git(["commit", "-q", "-m", "names"]);
-    for pattern in [
-        "[z-a]*",
-        "[Z-A]",
-        "[A-z]",
-        "[a-Z]",
-        "[B]",
-        "[b]",
-        "[!a-m]",
-        "[^a-m]",
-        "[]]",
-        "[]-a]",
-        "[a-]",
-        "[\\]]",
-        "[[:upper:]]",
-        "[[:lower:]]*",
-        "[[:alpha:]_]",
-        "[[:bad:]]",
-        "[a",
-        "[[:alpha:]",
-        "*.[c]",
-        "*.[C]",
-        "?[B]",
-        "[A-Z]?",
-        "\\B",
-        "*[!z]",
-        "[--0]",
-        "[+--]",
-        "[[-_]",
-        "[[:]",
-    ] {
+    for pattern in cases(
+        "[z-a]* | [Z-A] | [A-z] | [a-Z] | [B] | [b] | [!a-m] | [^a-m] | []] | []-a] | [a-] | [\\]] | \
+         [[:upper:]] | [[:lower:]]* | [[:alpha:]_] | [[:bad:]] | [a | [[:alpha:] | *.[c] | *.[C] | ?[B] | \
+         [A-Z]? | \\B | *[!z] | [--0] | [+--] | [[-_] | [[:]",
+    ) {
         repo.write(".git/attributes", format!("{pattern} export-ignore\n"));
         for ignores in ["core.ignoreCase=false", "core.ignoreCase=true"] {
             let with = ["-c", ignores, "-c", "core.attributesFile=.git/attributes"];

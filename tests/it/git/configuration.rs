@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
 
 use crate::support::process::Output;
-use crate::support::{Repo, skip};
+use crate::support::{Repo, cases, skip};
 
 fn committed() -> Repo {
     let repo = Repo::init();
@@ -325,15 +325,10 @@ fn a_system_file_behind_a_link() {
     for (place, bits) in [("d/file", "0"), ("d/far/file", "7"), ("file", "70")] {
         repo.write(place, format!("[tar]\numask = 0{bits}\n"));
     }
-    for named in [
-        "d/link/../file",
-        "./d//link/../file",
-        "d/../file",
-        "d/link/../../file",
-        "../no",
-        "d/..",
-        "$/d/link/../file",
-    ] {
+    for named in cases(
+        "d/link/../file | ./d//link/../file | d/../file | d/link/../../file | ../no | d/.. | \
+         $/d/link/../file",
+    ) {
         let named = named.replace('$', repo.path().to_str().expect("our own"));
         let repo = repo
             .clone()
@@ -432,18 +427,11 @@ fn keys_without_a_value() {
 /// Keys that need a value and have none, and values of keys that say how a repository is to be read.
 #[test]
 fn keys_of_the_repository() {
-    for lines in [
-        "[core]\nworktree",
-        "[core]\nrepositoryFormatVersion",
-        "[core]\neditor",
-        "[core]\nwhitespace",
-        "[core]\nsparseCheckout = x",
-        "[core]\ntrustCtime = x",
-        "[core]\nprecomposeUnicode = x",
-        "[extensions]\nobjectFormat",
-        "[extensions]\npreciousObjects = x",
-        "[extensions]\nworktreeConfig = x",
-    ] {
+    for lines in cases(
+        "[core]\nworktree | [core]\nrepositoryFormatVersion | [core]\neditor | [core]\nwhitespace | \
+         [core]\nsparseCheckout = x | [core]\ntrustCtime = x | [core]\nprecomposeUnicode = x | \
+         [extensions]\nobjectFormat | [extensions]\npreciousObjects = x | [extensions]\nworktreeConfig = x",
+    ) {
         assert_same_end(&format!("printf \"{lines}\\n\" >>.git/config"), true);
     }
     for lines in [

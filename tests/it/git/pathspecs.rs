@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf};
 
-use crate::support::Repo;
+use crate::support::{Repo, cases};
 
 #[test]
 fn without_a_match() {
@@ -152,15 +152,9 @@ fn selections() {
 #[test]
 fn odd_names() {
     let repo = Repo::from("names-odd");
-    for pathspec in [
-        "star*",
-        ":(literal)star*",
-        ":(literal):colon",
-        "*colon",
-        "new*",
-        "back\\\\slash",
-        "[[]*",
-    ] {
+    for pathspec in
+        cases("star* | :(literal)star* | :(literal):colon | *colon | new* | back\\\\slash | [[]*")
+    {
         repo.assert_same(["inner", "--", pathspec]);
     }
 }
@@ -218,26 +212,10 @@ fn all_by_name() {
 fn absolute_paths() {
     let repo = Repo::from("basic");
     let top = repo.path().display();
-    for path in [
-        "",
-        "/",
-        "/dir",
-        "//dir/./sub",
-        "/file.txt/",
-        "/*.txt",
-        "x",
-        "/..",
-    ] {
+    for path in cases(" | / | /dir | //dir/./sub | /file.txt/ | /*.txt | x | /..") {
         repo.assert_same(["HEAD", "--", &format!("{top}{path}")]);
     }
-    for from_top in [
-        ":/./dir",
-        ":/dir//sub",
-        ":/dir/",
-        ":/.",
-        ":(top)/",
-        ":(top)/dir",
-    ] {
+    for from_top in cases(":/./dir | :/dir//sub | :/dir/ | :/. | :(top)/ | :(top)/dir") {
         repo.assert_same(["HEAD", from_top]);
     }
 }
@@ -246,14 +224,7 @@ fn absolute_paths() {
 #[test]
 fn ignored_entries() {
     let repo = Repo::from("export-ignore");
-    for pathspec in [
-        "ignored",
-        "whole",
-        "contents",
-        "only-directory",
-        "nested",
-        "link-ignored",
-    ] {
+    for pathspec in cases("ignored | whole | contents | only-directory | nested | link-ignored") {
         repo.assert_same(["-v", "HEAD", pathspec]);
     }
 }
@@ -273,27 +244,11 @@ fn directories_named_like_wildcards() {
     repo.git(["add", "-A"]);
     repo.git(["commit", "-qm", "odd"]);
     let once = |args: &[&str]| repo.assert_same_within(&["2"], &["256m"], args);
-    for pathspec in [
-        "d/*ba/c",
-        "d/*ba/xa",
-        "d/*ba/c/",
-        "[ab]/c*",
-        "a*/",
-        "[a]*/",
-        ":(glob)a**/b",
-        ":(glob)a**/",
-        ":(glob)ab**/",
-        ":(glob)**/ab**/",
-        "a*/.",
-        "d/.",
-        "d/*/..",
-        "a*b/.",
-        "ab/.",
-        ":(glob)d/*ba/c",
-        ":(icase)D/*BA/XA",
-        "d/[*]ba/c",
-        "d/\\*ba/c",
-    ] {
+    for pathspec in cases(
+        "d/*ba/c | d/*ba/xa | d/*ba/c/ | [ab]/c* | a*/ | [a]*/ | :(glob)a**/b | :(glob)a**/ | \
+         :(glob)ab**/ | :(glob)**/ab**/ | a*/. | d/. | d/*/.. | a*b/. | ab/. | :(glob)d/*ba/c | \
+         :(icase)D/*BA/XA | d/[*]ba/c | d/\\*ba/c",
+    ) {
         once(&["HEAD", "--", pathspec]);
         once(&["HEAD", "--", pathspec, ":!d/*ba/cx"]);
         once(&["HEAD", "--", "d", &format!(":!{pathspec}")]);

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{Repo, git_version, process::Output, skip};
+use crate::support::{Repo, cases, git_version, process::Output, skip};
 
 // --- through git, and where it looks ---
 
@@ -495,14 +495,8 @@ fn alternates_too_deep() {
 fn debris_among_the_packs() {
     let repo = Repo::copy("packs-midx");
     let packs = ".git/objects/pack";
-    for name in [
-        "tmp_pack_abc",
-        "pack-.idx",
-        "pack-x.pack",
-        "readme",
-        "pack-1234.keep",
-        ".hidden",
-    ] {
+    for name in cases("tmp_pack_abc | pack-.idx | pack-x.pack | readme | pack-1234.keep | .hidden")
+    {
         repo.write(format!("{packs}/{name}"), "nothing of use");
     }
     repo.assert_same(["HEAD"]);

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::support::forge;
 use crate::support::tar_listing;
-use crate::support::{Repo, git_version, without_clock};
+use crate::support::{Repo, cases, git_version, without_clock};
 
 const NAMES: &str = "
     HEAD ORIG_HEAD @ main heads/main refs/heads/main origin origin/main deadbeef
@@ -110,16 +110,10 @@ fn names_with_the_notation_of_a_range() {
         repo.git(["commit", "-q", "--allow-empty", "-m", subject]);
         repo.git(["tag", "-f", "v2"]);
     }
-    for name in [
-        ":/Compare v1..v2",
-        "HEAD^{/Compare v1..v2}",
-        "v2^{/v1..}",
-        ":/Undo HEAD^!",
-        "HEAD:sub/a..b",
-        "HEAD:./sub/a..b",
-        "HEAD:sub/..",
-        "HEAD:..",
-    ] {
+    for name in cases(
+        ":/Compare v1..v2 | HEAD^{/Compare v1..v2} | v2^{/v1..} | :/Undo HEAD^! | HEAD:sub/a..b | \
+         HEAD:./sub/a..b | HEAD:sub/.. | HEAD:..",
+    ) {
         repo.assert_same([name]);
     }
     let sub = repo.clone().at("sub");
@@ -132,16 +126,7 @@ fn names_with_the_notation_of_a_range() {
             tar_listing::names(&expected.success())
         );
     }
-    for name in [
-        "v1^!",
-        "v1^@",
-        "v2^@",
-        "v2^-",
-        "..",
-        "HEAD..",
-        "HEAD:@{u}",
-        ":@{u}",
-    ] {
+    for name in cases("v1^! | v1^@ | v2^@ | v2^- | .. | HEAD.. | HEAD:@{u} | :@{u}") {
         repo.assert_same([name]);
         repo.clone()
             .with(["-c", "core.warnAmbiguousRefs=false"])
@@ -171,14 +156,7 @@ fn names_with_the_notation_of_a_range() {
 #[test]
 fn odd_paths() {
     let repo = Repo::from("revisions");
-    for name in [
-        "HEAD:dir//",
-        "HEAD:dir/.",
-        "HEAD:dir/..",
-        "HEAD:../dir",
-        "HEAD:./",
-        "HEAD:.",
-    ] {
+    for name in cases("HEAD:dir// | HEAD:dir/. | HEAD:dir/.. | HEAD:../dir | HEAD:./ | HEAD:.") {
         repo.assert_same([name]);
         repo.clone().at(".git").assert_same([name]);
     }
@@ -392,15 +370,7 @@ fn the_empty_tree_of_another_hash() {
 /// No git is needed for names that lie in front of everybody.
 #[test]
 fn names_without_git() {
-    for fixture in [
-        "basic",
-        "tags",
-        "packs-many",
-        "packs-midx",
-        "alternates",
-        "loose",
-        "sha256",
-    ] {
+    for fixture in cases("basic | tags | packs-many | packs-midx | alternates | loose | sha256") {
         let repo = Repo::from(fixture);
         let alone = repo.clone().env("PATH", repo.path().join("missing"));
         let id = repo.git(["rev-parse", "HEAD"]);

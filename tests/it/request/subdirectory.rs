@@ -4,24 +4,16 @@
 //! agree.
 
 use crate::support::tar_listing;
-use crate::support::{Repo, git_version};
+use crate::support::{Repo, cases, git_version};
 
 /// Where old and new git agree: no attributes above, no pathspec that leads out.
 #[test]
 fn sub_directories() {
     let repo = Repo::from("basic").at("dir");
-    for args in [
-        "HEAD",
-        "-v HEAD",
-        "--prefix=p/ HEAD",
-        "-v --prefix=p v1",
-        "HEAD sub",
-        "HEAD .",
-        "HEAD ./sub/deeper",
-        "HEAD :!sub",
-        "HEAD~2",
-        "HEAD nosuch",
-    ] {
+    for args in cases(
+        "HEAD | -v HEAD | --prefix=p/ HEAD | -v --prefix=p v1 | HEAD sub | HEAD . | HEAD ./sub/deeper | \
+         HEAD :!sub | HEAD~2 | HEAD nosuch",
+    ) {
         repo.assert_same(args.split_whitespace());
     }
     Repo::from("basic")
@@ -98,14 +90,7 @@ fn pathspecs_that_exclude_everything() {
 fn attributes_in_a_sub_directory() {
     let repo = Repo::init();
     std::fs::create_dir(repo.path().join("sub")).expect("our own");
-    for name in [
-        "both.txt",
-        "rooted.txt",
-        "full.txt",
-        "own.txt",
-        "sub-ignored",
-        "top-ignored",
-    ] {
+    for name in cases("both.txt | rooted.txt | full.txt | own.txt | sub-ignored | top-ignored") {
         repo.write(format!("sub/{name}"), "line\n");
     }
     repo.write(

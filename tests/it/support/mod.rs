@@ -453,6 +453,11 @@ pub(crate) fn makes_all_rounds() -> bool {
     std::env::var_os("SLUICE_ROUNDS").is_some_and(|rounds| rounds == "all")
 }
 
+/// The cases of a table, which have a bar between them. Spaces next to it do not count.
+pub(crate) fn cases(table: &str) -> impl Iterator<Item = &str> {
+    table.split('|').map(str::trim)
+}
+
 /// Runs all `cases` at once, each on a thread: they wait more than they work.
 pub(crate) fn at_once<T: Send, R: Send, const N: usize>(
     cases: [T; N],

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use super::{assert_orderly_failure, assert_right_or_orderly_failure};
 use crate::support::forge::{self, BLOB, Pack, TREE, made_up};
-use crate::support::{Repo, git_version};
+use crate::support::{Repo, cases, git_version};
 
 /// A cut archive may end with one header whose body never comes, so that readers notice.
 const TORN: usize = 512;
@@ -177,13 +177,7 @@ fn a_multi_pack_index_that_says_nothing_right() {
 #[ignore = "slow"]
 fn flipped_bits_in_loose_objects() {
     let repo = Repo::copy("basic");
-    for object in [
-        "HEAD",
-        "HEAD^{tree}",
-        "HEAD:dir",
-        "HEAD:file.txt",
-        "HEAD:dir/link",
-    ] {
+    for object in cases("HEAD | HEAD^{tree} | HEAD:dir | HEAD:file.txt | HEAD:dir/link") {
         let file = forge::loose_file(&repo, object);
         let length = fs::metadata(&file).expect("it is loose").len() as usize;
         assert_flips_are_noticed(
@@ -328,13 +322,9 @@ fn place_in_pack(repo: &Repo, object: &str) -> std::ops::Range<usize> {
 /// delta.
 #[test]
 fn a_loose_copy_is_enough() {
-    for damaged in [
-        "HEAD:history.txt",
-        "HEAD~40:history.txt",
-        "HEAD:similar/20.txt",
-        "HEAD:similar",
-        "HEAD^{tree}",
-    ] {
+    for damaged in cases(
+        "HEAD:history.txt | HEAD~40:history.txt | HEAD:similar/20.txt | HEAD:similar | HEAD^{tree}",
+    ) {
         let repo = Repo::copy("deltas");
         let pack = packed(&repo, "pack").remove(0);
         let bytes = fs::read(&pack).expect("our own");

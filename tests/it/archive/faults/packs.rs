@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::support::Repo;
+use crate::support::{Repo, cases};
 
 /// One commit upon the other, each with its file in a pack of its own: the path of the first.
 fn packed_one_by_one(repo: &Repo) -> PathBuf {
@@ -29,13 +29,9 @@ fn packed_one_by_one(repo: &Repo) -> PathBuf {
 #[test]
 fn files_of_packs_that_may_not_be_read() {
     for (extension, what) in [("pack", "packfile"), ("idx", "index file")] {
-        for args in [
-            "HEAD",
-            "HEAD~1",
-            "--missing=omit HEAD",
-            "--profile=zoekt HEAD",
-            "--base=HEAD~1 HEAD",
-        ] {
+        for args in
+            cases("HEAD | HEAD~1 | --missing=omit HEAD | --profile=zoekt HEAD | --base=HEAD~1 HEAD")
+        {
             let repo = Repo::init();
             let file = packed_one_by_one(&repo).with_extension(extension);
             let shown = file.display();

@@ -3,7 +3,7 @@
 use sluice_deflate::{Compressor, CompressorSettings, Dialect, Level};
 
 use super::{assert_says, project};
-use crate::support::{Repo, installed};
+use crate::support::{Repo, cases, installed};
 
 /// The first words of a result, without the command's note.
 fn result(repo: &Repo, archive: &[u8], words: &str) -> String {
@@ -17,20 +17,15 @@ fn result(repo: &Repo, archive: &[u8], words: &str) -> String {
 #[test]
 fn the_command_makes_the_bytes() {
     let repo = project();
-    for command in [
-        "git archive --format=tar --prefix=p/ v1",
-        "git archive --format=tar --prefix='a b/' v1",
-        "git archive --format=tar.gz --prefix=p/ v1",
-        "git archive --format=tar.gz -9 --prefix=p/ v1",
-        "git archive --format=tar.gz -1 --prefix=p/ v1",
-        "git -c tar.tar.gz.command='gzip -cn' archive --format=tar.gz --prefix=p/ v1",
-        "git archive --format=zip --prefix=p/ v1",
-        "git archive --format=zip -9 v1",
-        "git archive --format=zip -0 v1",
-        "git -c tar.umask=0022 archive --format=tar v1",
-        "git -c tar.umask=0000 archive --format=tar v1",
-        "git archive --format=tar v1 src",
-    ] {
+    for command in cases(
+        "git archive --format=tar --prefix=p/ v1 | git archive --format=tar --prefix='a b/' v1 | \
+         git archive --format=tar.gz --prefix=p/ v1 | git archive --format=tar.gz -9 --prefix=p/ v1 | \
+         git archive --format=tar.gz -1 --prefix=p/ v1 | \
+         git -c tar.tar.gz.command='gzip -cn' archive --format=tar.gz --prefix=p/ v1 | \
+         git archive --format=zip --prefix=p/ v1 | git archive --format=zip -9 v1 | \
+         git archive --format=zip -0 v1 | git -c tar.umask=0022 archive --format=tar v1 | \
+         git -c tar.umask=0000 archive --format=tar v1 | git archive --format=tar v1 src",
+    ) {
         let archive = repo.shell(command).success();
         let paths = if command.ends_with("src") {
             "v1 src"

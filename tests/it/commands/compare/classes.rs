@@ -1,7 +1,7 @@
 //! Each entry is in one class, and nothing but differences has lines.
 
 use super::{assert_says, project};
-use crate::support::{Repo, installed};
+use crate::support::{Repo, cases, installed};
 
 /// A tar of a directory in which `script` was run, made by the system's tar.
 #[track_caller]
@@ -206,16 +206,11 @@ fn dialects_of_tar() {
          git archive --prefix=p/ HEAD | tar -xf - -C .git && cd .git && truncate -s 400000 p/sparse && truncate -s 300000 p/sparse"
     );
     let _ = repo.shell(&script).success();
-    for options in [
-        "--format=gnu",
-        "--format=oldgnu",
-        "--format=posix",
-        "--format=gnu -S",
-        "--format=oldgnu -S",
-        "--format=posix -S --sparse-version=0.0",
-        "--format=posix -S --sparse-version=0.1",
-        "--format=posix -S --sparse-version=1.0",
-    ] {
+    for options in cases(
+        "--format=gnu | --format=oldgnu | --format=posix | --format=gnu -S | --format=oldgnu -S | \
+         --format=posix -S --sparse-version=0.0 | --format=posix -S --sparse-version=0.1 | \
+         --format=posix -S --sparse-version=1.0",
+    ) {
         let archive = repo
             .shell(&format!("tar -C .git {options} -cf - p"))
             .success();

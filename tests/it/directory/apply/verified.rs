@@ -9,7 +9,7 @@ use super::deltas::any_tree;
 use super::interrupted::small;
 use super::{Target, applying, ids, laid_down};
 use crate::support::process::Output;
-use crate::support::skip;
+use crate::support::{cases, skip};
 
 /// Of each kind one, and one that comes in several pieces.
 fn base() -> Tree {
@@ -436,13 +436,9 @@ fn a_list_that_grows() {
 fn a_list_that_breaks_off() {
     let [from, to] = &ids();
     let (old, new) = small();
-    for torn in [
-        "",
-        "begun do",
-        "file 644 1 0",
-        "deleted doc/a\\0deleted do",
-        "hole 644 1 extra/new\\0x",
-    ] {
+    for torn in
+        cases(" | begun do | file 644 1 0 | deleted doc/a\\0deleted do | hole 644 1 extra/new\\0x")
+    {
         let directory = laid_down(from, &old);
         let tear = format!("printf '{torn}' >>dir/.git-sluice.files");
         let _ = directory.repo.shell(&tear).success();

@@ -1,7 +1,7 @@
 //! Rules that come from descriptors, and reports that go there.
 
-use crate::support::Repo;
 use crate::support::tar_listing;
+use crate::support::{Repo, cases};
 
 #[test]
 fn rules_may_come_from_a_descriptor() {
@@ -134,23 +134,14 @@ fn a_report_does_not_go_where_the_archive_goes() {
     let _ = repo.shell(script).success();
     let refused = "is where the archive goes";
     for option in ["--manifest", "--summary"] {
-        for run in [
-            "=fd:1 HEAD",
-            "=fd:7 HEAD 7>&1",
-            "=fd:2 HEAD 2>&1",
-            "=/dev/stdout HEAD",
-            "=/dev/fd/1 HEAD",
-            "=archive.tar -o archive.tar HEAD",
-            "=./archive.tar -o archive.tar HEAD",
-            "=link -o archive.tar HEAD",
-            "=archive.tar -o link HEAD",
-            "=size/../archive.tar -o archive.tar HEAD",
-            "=fd:7 -o archive.tar HEAD 7>>archive.tar",
-            "=archive.tar HEAD >>archive.tar",
-            "=new.tar -o new.tar HEAD",
-            "=./new.tar -o \"$PWD/new.tar\" HEAD",
-            "=fifo -o fifo HEAD & cat fifo; wait $!",
-        ] {
+        for run in cases(
+            "=fd:1 HEAD | =fd:7 HEAD 7>&1 | =fd:2 HEAD 2>&1 | =/dev/stdout HEAD | =/dev/fd/1 HEAD | \
+             =archive.tar -o archive.tar HEAD | =./archive.tar -o archive.tar HEAD | \
+             =link -o archive.tar HEAD | =archive.tar -o link HEAD | \
+             =size/../archive.tar -o archive.tar HEAD | =fd:7 -o archive.tar HEAD 7>>archive.tar | \
+             =archive.tar HEAD >>archive.tar | =new.tar -o new.tar HEAD | \
+             =./new.tar -o \"$PWD/new.tar\" HEAD | =fifo -o fifo HEAD & cat fifo; wait $!",
+        ) {
             repo.write("archive.tar", "before");
             // What is said may go there as well.
             let output = repo.shell(&format!("git-sluice {option}{run}"));

@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::{files, names};
-use crate::support::Repo;
 use crate::support::process::run;
 use crate::support::tar_listing;
+use crate::support::{Repo, cases};
 
 /// What no option sets.
 const GLOBS: &str =
@@ -71,14 +71,7 @@ fn a_profile_is_its_options() {
 /// The plain profile is git's own archive, whatever else could have been asked for.
 #[test]
 fn the_profile_of_git_changes_nothing() {
-    for fixture in [
-        "filters",
-        "basic",
-        "export-ignore",
-        "eol",
-        "ident",
-        "names-odd",
-    ] {
+    for fixture in cases("filters | basic | export-ignore | eol | ident | names-odd") {
         let repo = Repo::from(fixture);
         for format in ["--format=tar", "--format=zip"] {
             let ours = repo.sluice(["--profile=git", format, "HEAD"]).success();

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{IGNORE_FILE, manifest, summary};
-use crate::support::Repo;
 use crate::support::forge;
 use crate::support::tar_listing::{self, Record};
+use crate::support::{Repo, cases};
 
 /// It takes no extended header of this size.
 const EXTENDED_MAX: usize = 1 << 20;
@@ -78,14 +78,7 @@ fn assert_fit(repo: &Repo, revision: &str, args: &[&str]) {
 
 #[test]
 fn streams_are_fit_for_an_indexer() {
-    for fixture in [
-        "filters",
-        "names-long",
-        "names-odd",
-        "deep",
-        "export-ignore",
-        "deltas",
-    ] {
+    for fixture in cases("filters | names-long | names-odd | deep | export-ignore | deltas") {
         let repo = Repo::from(fixture);
         for args in [
             &[][..],

@@ -1,7 +1,7 @@
 //! `working-tree-encoding`, with what comes before it.
 
 use super::{commit_files, repo};
-use crate::support::{is_static, skip};
+use crate::support::{cases, is_static, skip};
 
 /// Encodings with a state, which git leaves open at the end of a file. The program `iconv` closes it.
 const STATEFUL: [&str; 2] = ["UTF-7", "ISO-2022-JP"];
@@ -9,27 +9,11 @@ const STATEFUL: [&str; 2] = ["UTF-7", "ISO-2022-JP"];
 #[test]
 fn encodings() {
     let text = "a\u{e4}\u{65e5}\n";
-    for encoding in [
-        "UTF-16",
-        "utf16",
-        "UTF-16LE",
-        "UTF-16BE",
-        "UTF-16LE-BOM",
-        "utf-16be-bom",
-        "UTF16LE-BOM",
-        "UTF-32",
-        "UTF-32LE-BOM",
-        "UTF-7",
-        "UTF-8",
-        "utf8",
-        "EUC-JP",
-        "ISO-2022-JP",
-        "ASCII",
-        "ASCII//TRANSLIT",
-        "latin-1",
-        "Shift_JIS",
-        "no-such-encoding",
-    ] {
+    for encoding in cases(
+        "UTF-16 | utf16 | UTF-16LE | UTF-16BE | UTF-16LE-BOM | utf-16be-bom | UTF16LE-BOM | UTF-32 | \
+         UTF-32LE-BOM | UTF-7 | UTF-8 | utf8 | EUC-JP | ISO-2022-JP | ASCII | ASCII//TRANSLIT | latin-1 | \
+         Shift_JIS | no-such-encoding",
+    ) {
         if STATEFUL.contains(&encoding) && is_static() {
             skip("a static program closes the state of an encoding");
             continue;

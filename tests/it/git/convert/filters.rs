@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::{assert_same_failure, commit_files, repo};
 use crate::support::process::Output;
 use crate::support::tar_listing;
-use crate::support::{Repo, installed, without_clock};
+use crate::support::{Repo, cases, installed, without_clock};
 
 const FILTERED: [(&str, &[u8]); 4] = [
     ("a", b"one\n"),
@@ -80,14 +80,9 @@ fn required_filters_that_fail() {
 fn smudge_commands_and_large_files() {
     let large = b"0123456789abcde\n".repeat(1 << 16);
     let repo = repo("* filter=f\n", &[("a", b"small\n"), ("large", &large)]);
-    for command in [
-        "cat",
-        "head -c 100000",
-        "head -c 5",
-        "exit 0",
-        "cat; cat /dev/null",
-        "seq 100000; cat",
-    ] {
+    for command in
+        cases("cat | head -c 100000 | head -c 5 | exit 0 | cat; cat /dev/null | seq 100000; cat")
+    {
         let setting = format!("filter.f.smudge={command}");
         repo.clone().with(["-c", &setting]).assert_same(["HEAD"]);
     }
@@ -245,13 +240,9 @@ fn refs_told_to_filter_processes() {
         return;
     };
     let commit = repo.git(["rev-parse", "HEAD"]);
-    for reference in [
-        "refs/tags/both",
-        "refs/heads/both",
-        "refs/heads/dir/branch",
-        "refs/remotes/o/main",
-        "refs/odd",
-    ] {
+    for reference in cases(
+        "refs/tags/both | refs/heads/both | refs/heads/dir/branch | refs/remotes/o/main | refs/odd",
+    ) {
         repo.git(["update-ref", reference, "HEAD"]);
     }
     repo.git(["symbolic-ref", "refs/remotes/o/HEAD", "refs/remotes/o/main"]);

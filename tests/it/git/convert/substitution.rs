@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{assert_same_failure, commit_files, repo};
-use crate::support::{Repo, binary, git_version};
+use crate::support::{Repo, binary, cases, git_version};
 use crate::support::{forge, tar_listing};
 
 const SUBSTITUTED: &str = "* export-subst\n.gitattributes -export-subst\n";
@@ -547,25 +547,12 @@ fn formats_and_odd_dates() {
     let text: &[u8] = b"$Format:%at|%ai|%as|%ad|%aI$ $Format:%at$ $Format:%ai$ $Format:%as$\n";
     let repo = repo(SUBSTITUTED, &[("a", text)]);
     let tree = repo.git(["rev-parse", "HEAD^{tree}"]);
-    for date in [
-        "1117231200 +0130",
-        "1117231200 -0030",
-        "0 +0000",
-        "00 -0000",
-        "99999999999 +1400",
-        "253402300799 +0000",
-        "999999999999 +0000",
-        "1117231200 +9999",
-        "1117231200 +0099",
-        "1117231200",
-        "-1 +0000",
-        "words",
-        "",
-        "18446744073709551615 +0000",
-        "1117231200  +0100",
-        "1117231200 +010",
-        "1117231200 +01000",
-    ] {
+    for date in cases(
+        "1117231200 +0130 | 1117231200 -0030 | 0 +0000 | 00 -0000 | 99999999999 +1400 | \
+         253402300799 +0000 | 999999999999 +0000 | 1117231200 +9999 | 1117231200 +0099 | 1117231200 | \
+         -1 +0000 | words |  | 18446744073709551615 +0000 | 1117231200  +0100 | 1117231200 +010 | \
+         1117231200 +01000",
+    ) {
         let content = format!(
             "tree {tree}\nauthor A <a@example.com> {date}\ncommitter C <c@example.com> {date}\n\nSubject\n"
         );

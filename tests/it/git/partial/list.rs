@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{clone, fetches, ids, lose, missing, origin, traced, url};
-use crate::{support::Repo, support::schema::Schema};
+use crate::{
+    support::schema::Schema,
+    support::{Repo, cases},
+};
 
 /// The exit status where something is missing.
 const MISSING: i32 = 9;
@@ -82,13 +85,7 @@ pub(crate) fn fetch(repo: &Repo, ids: &BTreeSet<String>) {
 #[test]
 fn whole_trees() {
     let origin = origin();
-    for filter in [
-        "blob:none",
-        "tree:0",
-        "tree:1",
-        "blob:limit=8",
-        "sparse:oid=HEAD:a.secret",
-    ] {
+    for filter in cases("blob:none | tree:0 | tree:1 | blob:limit=8 | sparse:oid=HEAD:a.secret") {
         let (repo, trace) = traced(&clone(&origin, filter));
         let before = missing(&repo);
         let list = List::of(&repo, &["HEAD"]);

@@ -2,7 +2,10 @@
 
 use std::{fmt::Write, fs, os::unix::fs::symlink, thread, time::Duration};
 
-use crate::{support::Repo, support::tar_listing::names};
+use crate::{
+    support::tar_listing::names,
+    support::{Repo, cases},
+};
 
 /// A host with `group/project.git`, whose submodule `lib` is `group/lib.git`, and with `private/secret.git`.
 struct Forge(Repo);
@@ -99,14 +102,10 @@ impl Forge {
 fn downloads_have_submodules_that_export_themselves() {
     let forge = Forge::new();
     forge.assert_shared();
-    for url in [
-        "https://code.example/group/lib",
-        "https://code.example/group/lib.git/",
-        "../lib.git",
-        "../lib",
-        "../../group/lib.git",
-        "./../lib",
-    ] {
+    for url in cases(
+        "https://code.example/group/lib | https://code.example/group/lib.git/ | ../lib.git | ../lib | \
+         ../../group/lib.git | ./../lib",
+    ) {
         forge.push(url, "lib");
         forge.assert_shared();
     }
