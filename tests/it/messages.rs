@@ -1,4 +1,4 @@
-//! What the program says, whole: a transcript of commands and their outputs, in `messages.txt`.
+//! What the program says, whole: transcripts of commands and their outputs, in `messages.txt` and `usage.txt`.
 //!
 //! A command stands behind `$`. Its standard output follows as it is, its standard error behind `!`, and its status in
 //! brackets if it is not 0. The commands run one after the other in one repository.
@@ -8,13 +8,23 @@ use std::{fmt::Write, fs};
 use crate::support::Repo;
 use crate::support::process::Output;
 
-const TRANSCRIPT: &str = include_str!("messages.txt");
-
 #[test]
 fn every_message() {
+    assert_said("messages.txt", include_str!("messages.txt"));
+}
+
+/// Command lines that are refused for one of their words.
+#[test]
+fn usage() {
+    assert_said("usage.txt", include_str!("usage.txt"));
+}
+
+/// The commands of `transcript`, which is in the file `name`, have its outputs.
+#[track_caller]
+fn assert_said(name: &str, transcript: &str) {
     let repo = Repo::init();
     let mut told = String::new();
-    for line in TRANSCRIPT.lines() {
+    for line in transcript.lines() {
         if let Some(command) = line.strip_prefix("$ ") {
             writeln!(told, "{line}").expect("in memory");
             told += &said(&repo.shell(command));
@@ -22,12 +32,12 @@ fn every_message() {
             writeln!(told, "{line}").expect("in memory");
         }
     }
-    if told != TRANSCRIPT {
-        let place = concat!(env!("CARGO_TARGET_TMPDIR"), "/messages.txt");
-        fs::write(place, &told).expect("ours");
-        let lines = told.lines().zip(TRANSCRIPT.lines());
+    if told != transcript {
+        let place = format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"));
+        fs::write(&place, &told).expect("ours");
+        let lines = told.lines().zip(transcript.lines());
         let other = lines.enumerate().find(|(_, (told, known))| told != known);
-        panic!("other than tests/it/messages.txt, see {place}: {other:?}");
+        panic!("other than tests/it/{name}, see {place}: {other:?}");
     }
 }
 
