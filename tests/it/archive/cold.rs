@@ -185,13 +185,10 @@ fn assert_the_bytes_are_the_same(repo: &Repo) {
             assert!(cold.success() == expected, "{threads} {args}");
         }
     }
-    for args in [
-        "--profile=zoekt HEAD",
-        "--base=HEAD~ HEAD",
-        "--base=HEAD~ --no-attributes HEAD",
-        "info HEAD",
-        "ls --max-size=10k HEAD",
-    ] {
+    for args in cases(
+        "--profile=zoekt HEAD | --base=HEAD~ HEAD | --base=HEAD~ --no-attributes HEAD | info HEAD | \
+         ls --max-size=10k HEAD",
+    ) {
         let warm = repo.sluice(args.split(' ')).success();
         forget(repo);
         let cold = repo.sluice(args.split(' ')).success();

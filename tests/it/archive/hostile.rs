@@ -9,7 +9,7 @@ use crate::archive::readers;
 use crate::support::forge;
 use crate::support::process::run_with_input;
 use crate::support::tar_listing;
-use crate::support::{Repo, git_version, installed};
+use crate::support::{Repo, cases, git_version, installed};
 
 /// git's refusal, in the words and with the status of a newer one.
 #[track_caller]
@@ -161,21 +161,9 @@ fn an_empty_name() {
 fn names_that_pass() {
     let repo = Repo::init();
     let blob = forge::blob(&repo, "content\n");
-    let names = [
-        "...",
-        "..a",
-        ".gitx",
-        ".gitignore",
-        ".gitmodules",
-        "a\\b",
-        "..\\x",
-        "git",
-        "C:",
-        "~",
-        "$HOME",
-        "*",
-        "a\nb",
-    ];
+    let names = cases(
+        "... | ..a | .gitx | .gitignore | .gitmodules | a\\b | ..\\x | git | C: | ~ | $HOME | * | a\nb",
+    );
     for name in names {
         repo.assert_same([forge::commit(&repo, &[("100644", name.as_bytes(), &blob)])]);
     }

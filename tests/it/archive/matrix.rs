@@ -1,7 +1,7 @@
 //! Every attribute that changes contents, with every kind of content, under every configuration that
 //! has a say: one repository that holds all pairs, archived once for each configuration and format.
 
-use crate::support::{Repo, git_version, installed, skip};
+use crate::support::{Repo, cases, git_version, installed, skip};
 use crate::support::{tar_listing, zip};
 
 /// Each with each. An empty one is not set.
@@ -185,11 +185,8 @@ fn export_subst() {
 #[test]
 fn diff() {
     same_mostly("diff");
-    for setting in [
-        "diff.text.binary=true",
-        "diff.default.binary=true",
-        "diff.data.binary=bad",
-    ] {
+    for setting in cases("diff.text.binary=true | diff.default.binary=true | diff.data.binary=bad")
+    {
         same(&Repo::from("matrix").with(["-c", setting]), "diff");
     }
 }

@@ -1,6 +1,6 @@
 //! `--relative`: a sub-directory as the root, wherever the command runs.
 
-use crate::support::Repo;
+use crate::support::{Repo, cases};
 
 /// A repository with a directory that rules from above apply to, and a bare clone of it.
 fn repositories() -> (Repo, Repo) {
@@ -168,12 +168,8 @@ fn clients_may_name_a_directory() {
         assert_ne!(output.code(), 0);
     }
     // The other options of git-sluice stay with the server.
-    for option in [
-        "--pathspec-from-file=/etc/passwd",
-        "--mtime-now",
-        "--threads=9",
-        "--umask=0",
-    ] {
+    for option in cases("--pathspec-from-file=/etc/passwd | --mtime-now | --threads=9 | --umask=0")
+    {
         let output = repo.served([&remote, option, "HEAD"]);
         assert!(output.messages().contains("unknown option"), "{output}");
     }

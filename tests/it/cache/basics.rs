@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use super::{Cache, noisy};
-use crate::support::Repo;
+use crate::support::{Repo, cases};
 
 /// An archive is kept from its second request on.
 #[test]
@@ -44,15 +44,10 @@ fn every_format_is_shared() {
     let cache = Cache::new();
     let repo = Repo::copy("basic");
     repo.git(["config", "tar.x.command", "tr a-z A-Z"]);
-    let formats = [
-        "--format=tar",
-        "--format=tgz",
-        "--format=tar.gz -9",
-        "--format=tar.gz -1",
-        "--format=zip",
-        "--format=zip -0",
-        "--format=x",
-    ];
+    let formats = cases(
+        "--format=tar | --format=tgz | --format=tar.gz -9 | --format=tar.gz -1 | --format=zip | \
+         --format=zip -0 | --format=x",
+    );
     for format in formats {
         let expected = repo.archive(format!("{format} HEAD").split(' ')).success();
         for (threads, role) in [(1, None), (2, Some("hit")), (8, Some("hit"))] {

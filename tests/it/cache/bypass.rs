@@ -1,7 +1,7 @@
 //! What depends on more than its key goes past the cache, and is none the worse for it.
 
 use super::Cache;
-use crate::support::Repo;
+use crate::support::{Repo, cases};
 
 /// A repository with `attributes` and `content` in one file.
 fn with_file(attributes: &str, content: &[u8]) -> Repo {
@@ -102,11 +102,7 @@ fn messages() {
 fn options_with_results_of_their_own() {
     let (cache, repo) = (Cache::new(), with_file("", b"text\n"));
     let expected = repo.archive(["HEAD"]).success();
-    for option in [
-        "--manifest=manifest",
-        "--missing=omit",
-        "--worktree-attributes",
-    ] {
+    for option in cases("--manifest=manifest | --missing=omit | --worktree-attributes") {
         let args = format!("--cache-always {option} HEAD");
         let output = cache.run(&repo, &args);
         assert!(output.stdout == expected, "{output}");

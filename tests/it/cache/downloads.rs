@@ -5,7 +5,7 @@ use std::{fs::File, io::Read, os::unix::fs::FileExt, thread, time::Duration};
 use rustix::process::Signal;
 
 use super::{Cache, noisy};
-use crate::support::{Repo, process::Running};
+use crate::support::{Repo, cases, process::Running};
 
 /// More than what is written ahead and what pipes hold, in bytes.
 const LARGE: usize = 24 << 20;
@@ -88,11 +88,9 @@ fn the_signal_ends_a_run_that_shares_nothing() {
     let configured = repo.clone().with(["-c", "sluice.cacheFinish"]);
     assert_eq!(cache.start(&configured, "HEAD").hang_up().code(), 141);
     assert_eq!(cache.archives().len(), 1);
-    for args in [
-        "--no-cache --cache-finish HEAD",
-        "--cache-finish --cache-size=3m HEAD",
-        "--cache-finish HEAD^{tree}",
-    ] {
+    for args in cases(
+        "--no-cache --cache-finish HEAD | --cache-finish --cache-size=3m HEAD | --cache-finish HEAD^{tree}",
+    ) {
         let other = Cache::new();
         let (client, _) = other.begin(&repo, args, 4 << 20);
         assert_eq!(client.hang_up().code(), 141, "{args}");

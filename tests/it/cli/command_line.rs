@@ -14,21 +14,15 @@ use crate::support::{Repo, binary, cases, git_version, skip};
 fn output_that_is_no_file() {
     let repo = Repo::copy("basic");
     let expected = repo.archive(["HEAD"]).success();
-    for args in [
-        "--output= HEAD",
-        "-o :(optional)new HEAD",
-        "-o new --output= HEAD",
-    ] {
+    for args in cases("--output= HEAD | -o :(optional)new HEAD | -o new --output= HEAD") {
         let written = repo.sluice(args.split_whitespace()).success();
         assert!(written == expected, "{args}");
     }
     assert!(!repo.path().join("new").exists());
     repo.write("old", "");
-    for args in [
-        "-o :(optional)old HEAD",
-        "-o old --no-output HEAD",
-        "-oold -o:(optional)new HEAD",
-    ] {
+    for args in
+        cases("-o :(optional)old HEAD | -o old --no-output HEAD | -oold -o:(optional)new HEAD")
+    {
         let nothing = repo.sluice(args.split_whitespace()).success();
         assert!(nothing.is_empty(), "{args}");
         let written = fs::read(repo.path().join("old")).expect("it is ours");
@@ -94,11 +88,7 @@ fn help() {
         cases("-h | -vh HEAD | HEAD --help | --help-all HEAD | --help | -h --bogus | --version")
     {
         let output = repo.sluice(args.split_whitespace());
-        assert_eq!(
-            (output.code(), output.messages().as_str()),
-            (0, ""),
-            "{output}"
-        );
+        output.assert_ends(0, "");
         assert!(!output.stdout.is_empty(), "{output}");
     }
     assert_complaint(&repo, "--bogus -h", 129, "error: unknown option `bogus'");

@@ -152,12 +152,7 @@ fn work_trees_are_not_seen() {
     let moved = repo.path().join("dir/git");
     fs::rename(repo.path().join(".git"), &moved).expect("our own");
     let served = moved.display().to_string();
-    for args in [
-        "HEAD",
-        "HEAD dir",
-        "--worktree-attributes HEAD",
-        "HEAD nosuch",
-    ] {
+    for args in cases("HEAD | HEAD dir | --worktree-attributes HEAD | HEAD nosuch") {
         assert_served(&client, &served, args);
     }
     let nested = client.env("GIT_WORK_TREE", repo.path());

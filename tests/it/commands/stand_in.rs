@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, env, ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf};
 
 use crate::support::process::Output;
-use crate::support::{Repo, binary, installed, skip};
+use crate::support::{Repo, binary, cases, installed, skip};
 
 /// A repository `project`, and next to it `bin` with git-sluice and `first` with the stand-in.
 pub(super) struct Place {
@@ -84,14 +84,12 @@ fn is_ours(repo: &Repo) -> bool {
 fn archives_come_from_git_sluice() {
     for place in Place::of_each_kind() {
         let project = place.with_path(&["first"]);
-        let archives = [
-            "archive HEAD",
-            "-C ../project archive --prefix=a/ HEAD",
-            "-c tar.umask=0077 -C .. --git-dir project.git archive HEAD",
-            "--no-pager --git-dir=../project.git archive --format=tar.gz HEAD src",
-            "-C archive archive HEAD",
-            "archive --format=zip HEAD src",
-        ];
+        let archives = cases(
+            "archive HEAD | -C ../project archive --prefix=a/ HEAD | \
+             -c tar.umask=0077 -C .. --git-dir project.git archive HEAD | \
+             --no-pager --git-dir=../project.git archive --format=tar.gz HEAD src | \
+             -C archive archive HEAD | archive --format=zip HEAD src",
+        );
         for words in archives {
             let script = format!("git {words} >ours && $REAL {words} >theirs && cmp ours theirs");
             let _ = project.shell(&script).success();
@@ -109,23 +107,14 @@ fn archives_come_from_git_sluice() {
 fn everything_else_comes_from_git() {
     for place in Place::of_each_kind() {
         let project = place.with_path(&["first"]);
-        let others = [
-            "rev-parse HEAD",
-            "-C archive rev-parse HEAD",
-            "log --format=%s -- archive",
-            "-c alias.other=archive\\ HEAD other",
-            "rev-parse 'a  b' --",
-            "archive --remote=../project.git HEAD",
-            "archive --format=tar.gz --remote ../project.git HEAD",
-            "--version archive",
-            "shell -c git-upload-archive",
-            "shell -c \"git-upload-archive '-x'\"",
-            "shell -c \"git-upload-archive 'a'\\\\''b'\"",
-            "shell -c \"git-upload-pack 'nothing'\"",
-            "daemon --nothing",
-            "nothing",
-            "",
-        ];
+        let others = cases(
+            "rev-parse HEAD | -C archive rev-parse HEAD | log --format=%s -- archive | \
+             -c alias.other=archive\\ HEAD other | rev-parse 'a  b' -- | \
+             archive --remote=../project.git HEAD | archive --format=tar.gz --remote ../project.git HEAD | \
+             --version archive | shell -c git-upload-archive | shell -c \"git-upload-archive '-x'\" | \
+             shell -c \"git-upload-archive 'a'\\\\''b'\" | shell -c \"git-upload-pack 'nothing'\" | \
+             daemon --nothing | nothing | ",
+        );
         for words in others {
             let ours = project.shell(&format!("git {words}"));
             let theirs = project.shell(&format!("\"$REAL\" {words}"));
@@ -139,11 +128,9 @@ fn everything_else_comes_from_git() {
 #[test]
 fn a_server_of_archives() {
     let Some(place) = Place::new() else { return };
-    for server in [
-        "git upload-archive",
-        "git -c core.pager=cat upload-archive",
-        "git-upload-archive",
-    ] {
+    for server in
+        cases("git upload-archive | git -c core.pager=cat upload-archive | git-upload-archive")
+    {
         // The real git is the client, and only git-sluice's server has this format.
         let script = format!(
             "$REAL archive --remote=. --exec='../first/{server}' --format=tar.zst HEAD | head -c 4"
@@ -243,14 +230,10 @@ fn options_of_git_do_not_change_the_program() {
     place.script("wrapper/git-sluice", "#!/bin/sh\nexit 3\n");
     let project = place.with_path(&["wrapper", "first"]);
     let _ = project.shell("$REAL archive HEAD >theirs").success();
-    let options = [
-        "-C .",
-        "-c a.b=c",
-        "--git-dir=.git",
-        "--git-dir .git --work-tree=.",
-        "--no-pager -C src -C ..",
-        "--no-replace-objects",
-    ];
+    let options = cases(
+        "-C . | -c a.b=c | --git-dir=.git | --git-dir .git --work-tree=. | --no-pager -C src -C .. | \
+         --no-replace-objects",
+    );
     for options in options {
         let archive = format!("git {options} archive HEAD | cmp - theirs");
         let _ = project.shell(&archive).success();
@@ -275,20 +258,10 @@ fn names_of_files_mean_what_they_mean_to_git() {
     let Some(place) = Place::new() else { return };
     let project = place.with_path(&["first", "bin"]);
     project.git(["config", "tar.tar.lz4.command", "cat"]);
-    let names = [
-        "x.tar",
-        "x.tgz",
-        "x.tar.gz",
-        "x.zip",
-        "x.tar.bz2",
-        "x.tar.xz",
-        "x.txz",
-        "x.7z",
-        "x.tar.zst",
-        "x.zst",
-        "x.TGZ",
-        "x.tar.lz4",
-    ];
+    let names = cases(
+        "x.tar | x.tgz | x.tar.gz | x.zip | x.tar.bz2 | x.tar.xz | x.txz | x.7z | x.tar.zst | x.zst | \
+         x.TGZ | x.tar.lz4",
+    );
     for name in names {
         let theirs = project.shell(&format!("$REAL archive -o ../theirs-{name} HEAD"));
         let _ = theirs.success();
@@ -452,12 +425,10 @@ fn wrappers_start_each_other_a_few_times() {
 fn git_sluice_meets_itself() {
     let Some(place) = Place::new() else { return };
     let message = "fatal: the 'git' in PATH starts git-sluice, which has started it\n";
-    for wrapper in [
-        "exec git-sluice \"$@\"",
-        "git-sluice \"$@\"",
-        "shift; exec git-sluice archive \"$@\"",
-        "shift; exec git-sluice \"$@\"",
-    ] {
+    for wrapper in cases(
+        "exec git-sluice \"$@\" | git-sluice \"$@\" | shift; exec git-sluice archive \"$@\" | \
+         shift; exec git-sluice \"$@\"",
+    ) {
         place.script("wrapper/git", &format!("#!/bin/sh\n{wrapper}\n"));
         let project = place.with_path(&["wrapper", "bin"]);
         let remote = project.shell("git-sluice archive --remote=. --list");

@@ -85,11 +85,7 @@ fn pathspecs() {
     for line in SELECTIONS.lines().filter(|line| !line.is_empty()) {
         repo.assert_same(["-v", "HEAD"].into_iter().chain(line.split_whitespace()));
     }
-    for several in [
-        ":(attr:label other=yes)",
-        ":(attr: label  -other )",
-        ":(attr: )dir",
-    ] {
+    for several in cases(":(attr:label other=yes) | :(attr: label  -other ) | :(attr: )dir") {
         repo.assert_same(["-v", "HEAD", several]);
     }
 }
@@ -132,11 +128,7 @@ fn pathspecs_against_the_tree() {
     if git_version() < (2, 47) {
         return skip("git before 2.47 asks the work tree whether anything matches");
     }
-    for pathspec in [
-        ":(attr:label=deep)",
-        ":(attr:label=one)dir",
-        ":(attr:label)a.txt",
-    ] {
+    for pathspec in cases(":(attr:label=deep) | :(attr:label=one)dir | :(attr:label)a.txt") {
         repo.assert_same(["HEAD", "--", pathspec]);
     }
 }
@@ -316,12 +308,9 @@ fn values_of_text() {
     repo.write(".gitattributes", lines);
     repo.git(["add", ".gitattributes"]);
     repo.git(["commit", "-q", "-m", "all"]);
-    for settings in [
-        "core.autocrlf=false",
-        "core.autocrlf=true",
-        "core.autocrlf=input",
-        "core.eol=crlf",
-    ] {
+    for settings in
+        cases("core.autocrlf=false | core.autocrlf=true | core.autocrlf=input | core.eol=crlf")
+    {
         repo.clone()
             .with(["-c", settings])
             .assert_same_within(&["2"], &["64m"], ["HEAD"]);

@@ -346,12 +346,9 @@ fn a_nul_in_files() {
     let repo = committed();
     let file = repo.path().join(".git/config");
     let sound = fs::read_to_string(&file).expect("our own");
-    for text in [
-        "[tar]\numask = 0\x007",
-        "[tar \"x\0y\"]\ncommand = cat",
-        "[tar]\numask\0 = 0",
-        "# \0\n[tar]\numask=0",
-    ] {
+    for text in cases(
+        "[tar]\numask = 0\x007 | [tar \"x\0y\"]\ncommand = cat | [tar]\numask\0 = 0 | # \0\n[tar]\numask=0",
+    ) {
         fs::write(&file, format!("{sound}{text}\n")).expect("our own");
         repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
     }
@@ -388,12 +385,10 @@ fn keys_without_a_value() {
     let file = repo.path().join(".git/config");
     let sound = fs::read_to_string(&file).expect("our own");
     let set = |lines: &str| fs::write(&file, format!("{sound}{lines}\n")).expect("our own");
-    for lines in [
-        "[core]\n\tautocrlf",
-        "[core]\n\tautocrlf = false\n\tautocrlf",
-        "[core]\n\teol = crlf\n\teol",
-        "[filter \"f\"]\n\trequired",
-    ] {
+    for lines in cases(
+        "[core]\n\tautocrlf | [core]\n\tautocrlf = false\n\tautocrlf | [core]\n\teol = crlf\n\teol | \
+         [filter \"f\"]\n\trequired",
+    ) {
         set(lines);
         repo.assert_same(["HEAD"]);
     }

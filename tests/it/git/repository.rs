@@ -331,11 +331,9 @@ fn configuration_from_the_environment() {
         .env("GIT_CONFIG_KEY_1", "tar.umask")
         .env("GIT_CONFIG_VALUE_1", "0")
         .assert_same(["HEAD"]);
-    for parameters in [
-        "'tar.umask=0777'",
-        "'tar.umask'='0777'",
-        "'user.name'='it'\\''s'\\!'' 'tar.umask'='0'",
-    ] {
+    for parameters in
+        cases("'tar.umask=0777' | 'tar.umask'='0777' | 'user.name'='it'\\''s'\\!'' 'tar.umask'='0'")
+    {
         repo.clone()
             .env("GIT_CONFIG_PARAMETERS", parameters)
             .assert_same(["HEAD"]);
@@ -624,12 +622,7 @@ fn packed_refs_with_names_that_are_not_valid() {
     let good = fs::read_to_string(&packed).expect("written by git");
     let id = repo.git(["rev-parse", "HEAD"]);
     repo.git(["update-ref", "refs/heads/loose", &id]);
-    for name in [
-        "refs/tags/v1.",
-        "refs/heads/a..b",
-        "refs/heads/old.lock",
-        "xyz",
-    ] {
+    for name in cases("refs/tags/v1. | refs/heads/a..b | refs/heads/old.lock | xyz") {
         for lines in [format!("{good}{id} {name}\n"), format!("{id} {name}\n")] {
             fs::write(&packed, lines).expect("our own");
             for revision in ["loose", "main", "main~1", &id] {

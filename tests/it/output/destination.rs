@@ -167,11 +167,7 @@ fn directory_that_may_not_be_written_to() {
         let there =
             format!("chmod 755 shut; >shut/file; chmod 555 shut; {command} -o shut/file HEAD");
         let output = repo.unprivileged_shell(&there).expect("as before");
-        assert_eq!(
-            (output.code(), output.messages().as_str()),
-            (0, ""),
-            "{output}"
-        );
+        output.assert_ends(0, "");
         let expected = repo.shell("git -c safe.directory=* archive HEAD").success();
         assert!(fs::read(repo.path().join("shut/file")).expect("written") == expected);
     }
@@ -219,11 +215,7 @@ fn signals_that_are_ignored() {
     };
     let feed = "echo . >&9; exec 9>&-;";
     let output = repo.shell(&script("trap '' HUP INT QUIT;", "HUP INT QUIT", feed));
-    assert_eq!(
-        (output.code(), output.messages().as_str()),
-        (0, ""),
-        "{output}"
-    );
+    output.assert_ends(0, "");
     assert!(fs::read(repo.path().join("out.tar")).expect("written") == expected);
     fs::remove_file(repo.path().join("out.tar")).expect("our own");
     let output = repo.shell(&script("trap '' HUP INT;", "HUP INT TERM", ""));

@@ -47,14 +47,17 @@ impl Output {
         self.stdout
     }
 
+    /// Exactly this status and these messages, whatever is on stdout.
+    #[track_caller]
+    pub(crate) fn assert_ends(&self, code: i32, messages: &str) {
+        let ends = (self.code(), &*self.messages());
+        assert_eq!(ends, (code, messages), "\n{self}");
+    }
+
     /// Nothing on stdout, and exactly this status and these messages.
     #[track_caller]
     pub(crate) fn assert_failure(&self, code: i32, messages: &str) {
-        assert_eq!(
-            (self.code(), self.messages().as_str()),
-            (code, messages),
-            "\n{self}"
-        );
+        self.assert_ends(code, messages);
         assert!(
             self.stdout.is_empty(),
             "a failure before the first byte wrote some\n{self}"

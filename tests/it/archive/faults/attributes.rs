@@ -143,10 +143,7 @@ fn an_archive_without_missing_files_needs_attribute_files() {
                  hint: in a partial clone, \
                  'git cat-file -p <tree-ish>:{directory}.gitattributes' fetches it, and --no-attributes works without it\n"
             );
-            assert_eq!(
-                (output.code(), output.messages().as_ref()),
-                (128, &*expected)
-            );
+            output.assert_ends(128, &expected);
             let list = repo.sluice(["missing", missing, "HEAD"]);
             let text = String::from_utf8_lossy(&list.stdout);
             assert!(list.code() == 9 && text.contains(&id), "{list}");

@@ -5,10 +5,10 @@
 //! header asks for fails the test, even if nobody touches it.
 
 use super::{assert_orderly_failure, assert_right_or_orderly_failure};
-use crate::support::Repo;
 use crate::support::forge::{self, BLOB, COMMIT, Pack, TREE, copy, delta, insert, made_up, zlib};
 use crate::support::process::Output;
 use crate::support::tar_listing;
+use crate::support::{Repo, cases};
 
 /// In kilobytes, as `ulimit -d` takes it. The command is told to keep to a small part of it.
 const LIMIT: u32 = 300_000;
@@ -141,21 +141,11 @@ fn sizes_of_trees_and_commits() {
 #[test]
 fn sizes_of_loose_objects() {
     let repo = Repo::init();
-    let headers = [
-        "blob 1099511627776\0abc",
-        "blob 18446744073709551615\0abc",
-        "blob 99999999999999999999999\0abc",
-        "blob 4\0abc",
-        "blob 2\0abc",
-        "blob -1\0abc",
-        "blob \0abc",
-        "blob\0abc",
-        "blob 3",
-        "tree 3\0abc",
-        "nonsense 3\0abc",
-        "",
-        "blob 3abc",
-    ];
+    let headers = cases(
+        "blob 1099511627776\0abc | blob 18446744073709551615\0abc | blob 99999999999999999999999\0abc | \
+         blob 4\0abc | blob 2\0abc | blob -1\0abc | blob \0abc | blob\0abc | blob 3 | tree 3\0abc | \
+         nonsense 3\0abc |  | blob 3abc",
+    );
     for header in headers {
         let id = made_up(0xbb);
         forge::loose(&repo, &id, header.as_bytes());

@@ -45,10 +45,7 @@ fn reader_was_never_there() {
 #[test]
 fn reader_goes_away_from_a_failure() {
     let output = Repo::from("basic").start(["nosuch"]).hang_up();
-    assert_eq!(
-        (output.code(), output.messages().as_str()),
-        (128, "fatal: not a valid object name: nosuch\n")
-    );
+    output.assert_ends(128, "fatal: not a valid object name: nosuch\n");
 }
 
 /// A parent that ignores the signal does not make us a success, nor talkative.
@@ -80,11 +77,7 @@ fn full_device() {
 fn closed_stdout() {
     for command in ["git archive", "git-sluice"] {
         let output = Repo::from("basic").shell(&format!("{command} HEAD >&-"));
-        assert_eq!(
-            (output.code(), output.messages().as_str()),
-            (0, ""),
-            "{output}"
-        );
+        output.assert_ends(0, "");
     }
 }
 

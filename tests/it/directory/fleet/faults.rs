@@ -5,6 +5,7 @@ use std::{fs, path::Path, thread, time::Duration};
 use rustix::process::Signal;
 
 use super::Fleet;
+use crate::support::cases;
 
 /// What is said of an archive, and what somebody has done to it.
 type Damage = (&'static str, fn(&Path));
@@ -318,11 +319,9 @@ fn a_file_of_the_user_in_the_way() {
 #[test]
 fn a_file_of_the_user_in_the_way_of_a_later_archive() {
     let (fleet, ids) = Fleet::published();
-    for script in [
-        "echo 1 >first && echo 1 >small",
-        "mkdir dir2 && mv large dir2",
-        "echo 2 >last && rm dir",
-    ] {
+    for script in cases(
+        "echo 1 >first && echo 1 >small | mkdir dir2 && mv large dir2 | echo 2 >last && rm dir",
+    ) {
         fleet.commit(script);
         let _ = fleet.publish("--full-ratio=1 HEAD").success();
     }

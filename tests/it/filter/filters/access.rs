@@ -198,11 +198,7 @@ fn what_is_denied_does_not_exist() {
 fn failures_tell_of_nothing_either() {
     let repo = guarded(RULES);
     let hidden = secrets(&repo);
-    for object in [
-        "HEAD:secret/HUSH-plan",
-        "HEAD:kept/HUSH-token",
-        "HEAD:secret/HUSH-deep",
-    ] {
+    for object in cases("HEAD:secret/HUSH-plan | HEAD:kept/HUSH-token | HEAD:secret/HUSH-deep") {
         remove(&repo, object);
     }
     let output = run_silently(&repo, &hidden, &["-v", "--max-size=9", "HEAD"]);

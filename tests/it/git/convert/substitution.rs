@@ -252,12 +252,9 @@ fn files_that_git_expands() {
         ("d/bc", b"$Format:%<(9)%h$|\n"),
     ];
     let repo = repo_to_describe(&files);
-    for variable in [
-        "GIT_GLOB_PATHSPECS",
-        "GIT_ICASE_PATHSPECS",
-        "GIT_NOGLOB_PATHSPECS",
-        "GIT_LITERAL_PATHSPECS",
-    ] {
+    for variable in cases(
+        "GIT_GLOB_PATHSPECS | GIT_ICASE_PATHSPECS | GIT_NOGLOB_PATHSPECS | GIT_LITERAL_PATHSPECS",
+    ) {
         repo.clone().env(variable, "1").assert_same(["HEAD"]);
     }
     fs::create_dir(repo.path().join("d")).expect("our own");

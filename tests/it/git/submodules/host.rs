@@ -238,13 +238,10 @@ fn a_host_has_one_repository_however_its_url_is_written() {
 #[test]
 fn one_key_is_enough_for_a_host() {
     let forge = Forge::new();
-    for prefix in [
-        "https://code.example",
-        "http://CODE.example:3000/",
-        "ssh://git@code.example/",
-        "git@code.example:",
-        "https://code.example/Group",
-    ] {
+    for prefix in cases(
+        "https://code.example | http://CODE.example:3000/ | ssh://git@code.example/ | git@code.example: | \
+         https://code.example/Group",
+    ) {
         let system = SYSTEM.replace("https://code.example/", prefix);
         let is_group = prefix.ends_with("Group");
         let system = if is_group {
@@ -283,12 +280,9 @@ fn a_map_names_the_directories() {
          https://code.example/gone {top}/gone\nhttps://code.example/relative hashed/6b86.git\n"
     );
     forge.0.write("map", map);
-    for url in [
-        "https://code.example/group/lib.git",
-        "git@code.example:Group/Lib.git",
-        "../lib.git",
-        "../../group/lib",
-    ] {
+    for url in cases(
+        "https://code.example/group/lib.git | git@code.example:Group/Lib.git | ../lib.git | ../../group/lib",
+    ) {
         forge.push(url, "lib");
         forge.assert_shared();
     }
@@ -412,13 +406,10 @@ fn walks_are_remembered_until_a_ref_changes() {
     };
     let settled = || thread::sleep(Duration::from_millis(2100));
     let lib = forge.0.clone().at("srv/group/lib.git");
-    for change in [
-        "git branch -q -D side",
-        "git update-ref refs/pull/1/head $SIDE",
-        "git pack-refs --all",
-        "git update-ref -d refs/pull/1/head",
-        "git update-ref refs/heads/lost $LOST",
-    ] {
+    for change in cases(
+        "git branch -q -D side | git update-ref refs/pull/1/head $SIDE | git pack-refs --all | \
+         git update-ref -d refs/pull/1/head | git update-ref refs/heads/lost $LOST",
+    ) {
         settled();
         let (first, _) = download();
         assert_eq!(download(), (first, 0), "before {change}");
