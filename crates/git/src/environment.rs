@@ -353,7 +353,7 @@ impl Environment {
 
 /// The variables that programs see.
 fn inherited(variable: impl Fn(&str) -> Option<OsString>) -> GivenVariables {
-    let names = INHERITED.iter().map(ToString::to_string);
+    let names = INHERITED.split(' ').map(str::to_owned);
     let count = variable("GIT_CONFIG_COUNT").and_then(|count| parse_count(&count).ok());
     let numbered = (0..count.unwrap_or(0))
         .map(|number| ["KEY", "VALUE"].map(|it| format!("GIT_CONFIG_{it}_{number}")))

@@ -129,25 +129,9 @@ mod tests {
 
     #[test]
     fn other_placeholders_are_for_git() {
-        for format in [
-            "%",
-            "%q",
-            "%aq",
-            "%a",
-            "%+H",
-            "%w(3)%s",
-            "%<(3)%s",
-            "%C(auto)%h",
-            "%Cred",
-            "%xzz",
-            "%x+f",
-            "%x4",
-            "%(trailers)",
-            "%(describe",
-            "%(describe:%h)",
-            "%G?",
-            "%N",
-        ] {
+        let table = "% | %q | %aq | %a | %+H | %w(3)%s | %<(3)%s | %C(auto)%h | %Cred | %xzz | %x+f | \
+                     %x4 | %(trailers) | %(describe | %(describe:%h) | %G? | %N";
+        for format in table.split(" | ") {
             let is_other = |piece: &FormatPiece<'_>| matches!(piece, Other(_));
             assert!(parsed(format).iter().any(is_other), "{format}");
         }

@@ -63,34 +63,23 @@ mod tests {
     #[test]
     fn every_way_to_write_a_url() {
         let prefix = HostUrl::parse("https://code.example/".into());
-        for url in [
-            "https://code.example/Group/lib.git",
-            "http://code.example/Group/lib.git",
-            "https://CODE.Example/Group/lib.git",
-            "HTTPS://code.example/Group/lib.git",
-            "https://code.example:8443/Group/lib.git",
-            "https://me@code.example/Group/lib.git",
-            "https://me:secret@code.example:80/Group/lib.git",
-            "git://code.example/Group/lib.git",
-            "ssh://code.example/Group/lib.git",
-            "ssh://git@code.example:2222/Group/lib.git",
-            "git+ssh://git@code.example/Group/lib.git",
-            "git@code.example:Group/lib.git",
-            "git@Code.Example:/Group/lib.git",
-            "code.example:Group/lib.git",
-        ] {
+        let table = "https://code.example/Group/lib.git | http://code.example/Group/lib.git | \
+                     https://CODE.Example/Group/lib.git | HTTPS://code.example/Group/lib.git | \
+                     https://code.example:8443/Group/lib.git | https://me@code.example/Group/lib.git | \
+                     https://me:secret@code.example:80/Group/lib.git | git://code.example/Group/lib.git | \
+                     ssh://code.example/Group/lib.git | ssh://git@code.example:2222/Group/lib.git | \
+                     git+ssh://git@code.example/Group/lib.git | git@code.example:Group/lib.git | \
+                     git@Code.Example:/Group/lib.git | code.example:Group/lib.git";
+        for url in table.split(" | ") {
             let found = HostUrl::parse(url.into()).below(&prefix);
             assert_eq!(found, Some("Group/lib.git".into()), "{url}");
         }
-        for url in [
-            "https://code.example.org/Group/lib.git",
-            "https://code.example@other.example/Group/lib.git",
-            "https://other.example/code.example/Group/lib.git",
-            "other.example:code.example/Group/lib.git",
-            "/code.example/Group/lib.git",
-            "./code.example:Group/lib.git",
-            "file:///code.example/Group/lib.git",
-        ] {
+        let table = "https://code.example.org/Group/lib.git | \
+                     https://code.example@other.example/Group/lib.git | \
+                     https://other.example/code.example/Group/lib.git | \
+                     other.example:code.example/Group/lib.git | /code.example/Group/lib.git | \
+                     ./code.example:Group/lib.git | file:///code.example/Group/lib.git";
+        for url in table.split(" | ") {
             assert_eq!(HostUrl::parse(url.into()).below(&prefix), None, "{url}");
         }
     }

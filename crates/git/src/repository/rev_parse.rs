@@ -203,25 +203,12 @@ mod tests {
 
     #[test]
     fn notations_for_several_revisions() {
-        for name in [
-            "v1..v2",
-            ":/Compare v1..v2",
-            "HEAD:./..",
-            "HEAD^!",
-            "HEAD^@",
-            "HEAD^-2",
-            "^main",
-        ] {
+        for name in
+            "v1..v2 | :/Compare v1..v2 | HEAD:./.. | HEAD^! | HEAD^@ | HEAD^-2 | ^main".split(" | ")
+        {
             assert!(is_notation(name.into()), "{name}");
         }
-        for name in [
-            "HEAD^",
-            "HEAD^2~1",
-            "HEAD^{tree}",
-            ":/^a",
-            "a.b:c.d",
-            "a\n..",
-        ] {
+        for name in "HEAD^ | HEAD^2~1 | HEAD^{tree} | :/^a | a.b:c.d | a\n..".split(" | ") {
             assert!(!is_notation(name.into()), "{name}");
         }
     }

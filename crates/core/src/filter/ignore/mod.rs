@@ -205,16 +205,7 @@ mod tests {
             let error = Ignore::new().add("test", pattern);
             error.expect_err("a bad line")
         };
-        for pattern in [
-            "[",
-            "a[",
-            "[]",
-            "[]a]",
-            "[a-]",
-            "[z-a]",
-            "[a-zA-Z]",
-            "[a-z0-9]x",
-        ] {
+        for pattern in "[ | a[ | [] | []a] | [a-] | [z-a] | [a-zA-Z] | [a-z0-9]x".split(" | ") {
             assert_eq!(bad(pattern.as_bytes()).line, 1, "{pattern}");
         }
         assert_eq!(bad(b"*\xff*").reason, IgnoreFault::Glob(GlobError::NotUtf8));
