@@ -11,7 +11,7 @@ use std::{
 
 use proptest::{prelude::*, test_runner::TestRunner};
 
-use crate::support::{Repo, forge};
+use crate::support::{Repo, forge, rows};
 
 const COPY: &str = "--symlinks=copy";
 
@@ -310,27 +310,15 @@ fn a_copy_of_something_excluded_is_not_sent() {
     "#;
     let repo = Repo::init();
     let _ = repo.shell(script).success();
-    for (rule, sent) in [
-        ("/a", "link-open/file open/file"),
-        ("/a/b", "a/file link-open/file open/file"),
-        (
-            "/a/b/c",
-            "a/b/file a/file all/file link-open/file open/file",
-        ),
-        ("c/", "a/b/file a/file all/file link-open/file open/file"),
-        (
-            "/a/b/c/file",
-            "a/b/file a/file all/file link-open/file open/file",
-        ),
-        (
-            "/open/*-too",
-            "a/b/c/file a/b/file a/file again all/c/file all/file directory/file file link-open/file open/file",
-        ),
-        (
-            "/open",
-            "a/b/c/file a/b/file a/file again all/c/file all/file directory/file file",
-        ),
-    ] {
+    for [rule, sent] in rows(
+        "/a | link-open/file open/file
+        /a/b | a/file link-open/file open/file
+        /a/b/c | a/b/file a/file all/file link-open/file open/file
+        c/ | a/b/file a/file all/file link-open/file open/file
+        /a/b/c/file | a/b/file a/file all/file link-open/file open/file
+        /open/*-too | a/b/c/file a/b/file a/file again all/c/file all/file directory/file file link-open/file open/file
+        /open | a/b/c/file a/b/file a/file again all/c/file all/file directory/file file",
+    ) {
         repo.write(
             ".gitattributes",
             format!("{rule} export-ignore\n/.gitattributes export-ignore\n"),

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::cli::command_line::assert_same_list;
 use crate::support::process::Output;
-use crate::support::{Repo, cases, git_version};
+use crate::support::{Repo, cases, git_version, rows};
 
 #[track_caller]
 fn assert_complains(output: &Output, args: &str, code: i32, line: &str) {
@@ -33,41 +33,35 @@ pub(crate) fn assert_same_complaint(repo: &Repo, args: &str, code: i32, line: &s
 #[test]
 fn malformed_options() {
     let repo = Repo::from("basic");
-    for (args, message) in [
-        ("--x=1 HEAD", "unknown option `x=1'"),
-        ("--nosuch HEAD", "unknown option `nosuch'"),
-        ("HEAD dir --nosuch", "unknown option `nosuch'"),
-        ("--no-mtime HEAD", "unknown option `no-mtime'"),
-        ("--no-no-prefix HEAD", "unknown option `no-no-prefix'"),
-        ("--help=x HEAD", "unknown option `help=x'"),
-        ("-Z HEAD", "unknown switch `Z'"),
-        ("-v9Z HEAD", "unknown switch `Z'"),
-        ("-vé HEAD", "unknown non-ascii option in string: `-é'"),
-        ("HEAD --format", "option `format' requires a value"),
-        ("--pref", "option `prefix' requires a value"),
-        ("--output", "option `output' requires a value"),
-        ("HEAD --remote", "option `remote' requires a value"),
-        ("--exec", "option `exec' requires a value"),
-        ("-o", "switch `o' requires a value"),
-        ("-9o", "switch `o' requires a value"),
-        ("--verbose=3 HEAD", "option `verbose' takes no value"),
-        ("--verb=3 HEAD", "option `verbose' takes no value"),
-        ("--no-verbose=3 HEAD", "option `no-verbose' takes no value"),
-        ("--no-output=f HEAD", "option `no-output' takes no value"),
-        ("--list=x", "option `list' takes no value"),
-        ("-prefix=x/ HEAD", "unknown switch `p'"),
-        ("-list", "did you mean `--list` (with two dashes)?"),
-        (
-            "-verbose HEAD",
-            "did you mean `--verbose` (with two dashes)?",
-        ),
-        ("-form zip HEAD", "did you mean `--form` (with two dashes)?"),
-        (
-            "-remote r HEAD",
-            "did you mean `--remote` (with two dashes)?",
-        ),
-        ("-no-x HEAD", "did you mean `--no-x` (with two dashes)?"),
-    ] {
+    for [args, message] in rows(
+        "--x=1 HEAD | unknown option `x=1'
+        --nosuch HEAD | unknown option `nosuch'
+        HEAD dir --nosuch | unknown option `nosuch'
+        --no-mtime HEAD | unknown option `no-mtime'
+        --no-no-prefix HEAD | unknown option `no-no-prefix'
+        --help=x HEAD | unknown option `help=x'
+        -Z HEAD | unknown switch `Z'
+        -v9Z HEAD | unknown switch `Z'
+        -vé HEAD | unknown non-ascii option in string: `-é'
+        HEAD --format | option `format' requires a value
+        --pref | option `prefix' requires a value
+        --output | option `output' requires a value
+        HEAD --remote | option `remote' requires a value
+        --exec | option `exec' requires a value
+        -o | switch `o' requires a value
+        -9o | switch `o' requires a value
+        --verbose=3 HEAD | option `verbose' takes no value
+        --verb=3 HEAD | option `verbose' takes no value
+        --no-verbose=3 HEAD | option `no-verbose' takes no value
+        --no-output=f HEAD | option `no-output' takes no value
+        --list=x | option `list' takes no value
+        -prefix=x/ HEAD | unknown switch `p'
+        -list | did you mean `--list` (with two dashes)?
+        -verbose HEAD | did you mean `--verbose` (with two dashes)?
+        -form zip HEAD | did you mean `--form` (with two dashes)?
+        -remote r HEAD | did you mean `--remote` (with two dashes)?
+        -no-x HEAD | did you mean `--no-x` (with two dashes)?",
+    ) {
         assert_same_complaint(&repo, args, 129, &format!("error: {message}"));
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, env, ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf};
 
 use crate::support::process::Output;
-use crate::support::{Repo, binary, cases, installed, skip};
+use crate::support::{Repo, binary, cases, installed, rows, skip};
 
 /// A repository `project`, and next to it `bin` with git-sluice and `first` with the stand-in.
 pub(super) struct Place {
@@ -294,28 +294,12 @@ fn bad_settings_stop_no_archive() {
     let _ = project.shell("$REAL archive HEAD >theirs").success();
     let cache = place.top.join("cache");
     let cache = cache.to_str().expect("text");
-    for (key, value, reason) in [
-        (
-            "cacheSize",
-            "x",
-            "bad numeric config value 'x' for 'sluice.cachesize'",
-        ),
-        (
-            "cacheAge",
-            "x",
-            "bad config value 'x' for 'sluice.cacheAge'",
-        ),
-        (
-            "cacheAlways",
-            "x",
-            "bad boolean config value 'x' for 'sluice.cachealways'",
-        ),
-        (
-            "cache",
-            "relative",
-            "bad value 'relative' for 'sluice.cache'",
-        ),
-    ] {
+    for [key, value, reason] in rows(
+        "cacheSize | x | bad numeric config value 'x' for 'sluice.cachesize'
+        cacheAge | x | bad config value 'x' for 'sluice.cacheAge'
+        cacheAlways | x | bad boolean config value 'x' for 'sluice.cachealways'
+        cache | relative | bad value 'relative' for 'sluice.cache'",
+    ) {
         let set = format!("git -c sluice.cache={cache} -c sluice.{key}={value}");
         let logged = project.clone().env("GIT_SLUICE_LOG", &log);
         let archive = logged.shell(&format!("{set} archive HEAD | cmp - theirs"));

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fs, os::unix::fs::symlink, path::PathBuf};
 
-use crate::support::{Repo, cases};
+use crate::support::{Repo, cases, rows};
 
 #[test]
 fn without_a_match() {
@@ -32,18 +32,12 @@ fn malformed() {
     let top = repo.path().display();
     let outside = format!("fatal: ../x: '../x' is outside repository at '{top}'\n");
     repo.assert_both_die(["HEAD", "../x"], &outside);
-    for (pathspec, complaint) in [
-        (":(bogus)x", "Invalid pathspec magic 'bogus' in ':(bogus)x'"),
-        (
-            ":(glob",
-            "Missing ')' at the end of pathspec magic in ':(glob'",
-        ),
-        (":%x", "Unimplemented pathspec magic '%' in ':%x'"),
-        (
-            ":(glob,literal)x",
-            ":(glob,literal)x: 'literal' and 'glob' are incompatible",
-        ),
-    ] {
+    for [pathspec, complaint] in rows(
+        ":(bogus)x | Invalid pathspec magic 'bogus' in ':(bogus)x'
+        :(glob | Missing ')' at the end of pathspec magic in ':(glob'
+        :%x | Unimplemented pathspec magic '%' in ':%x'
+        :(glob,literal)x | :(glob,literal)x: 'literal' and 'glob' are incompatible",
+    ) {
         repo.assert_both_die(["HEAD", pathspec], &format!("fatal: {complaint}\n"));
     }
 }

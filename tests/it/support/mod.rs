@@ -458,6 +458,14 @@ pub(crate) fn cases(table: &str) -> impl Iterator<Item = &str> {
     table.split('|').map(str::trim)
 }
 
+/// The rows of a table, one a line, whose cells have a bar between them.
+pub(crate) fn rows<const CELLS: usize>(table: &str) -> impl Iterator<Item = [&str; CELLS]> {
+    table.lines().map(|row| {
+        let cells: Vec<_> = cases(row).collect();
+        cells.try_into().expect("a cell for each column")
+    })
+}
+
 /// Runs all `cases` at once, each on a thread: they wait more than they work.
 pub(crate) fn at_once<T: Send, R: Send, const N: usize>(
     cases: [T; N],

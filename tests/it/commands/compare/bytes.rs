@@ -3,7 +3,7 @@
 use sluice_deflate::{Compressor, CompressorSettings, Dialect, Level};
 
 use super::{assert_says, project};
-use crate::support::{Repo, cases, installed};
+use crate::support::{Repo, cases, installed, rows};
 
 /// The first words of a result, without the command's note.
 fn result(repo: &Repo, archive: &[u8], words: &str) -> String {
@@ -90,29 +90,14 @@ fn other_compressors() {
 fn the_first_difference_is_said() {
     let repo = project();
     let _ = repo.shell("git archive --prefix=p/ v1 >.git/a.tar && mkdir .git/t && tar -xf .git/a.tar -C .git/t").success();
-    for (script, words) in [
-        (
-            "tar --format=gnu -cf - -C .git/t p",
-            "the headers are those of GNU tar",
-        ),
-        (
-            "tar --format=ustar -cf - -C .git/t p",
-            "no pax header names the commit",
-        ),
-        (
-            "git archive --prefix=p/ v1^{tree}",
-            "1 file as stored, attributes not applied",
-        ),
-        ("gzip -c .git/a.tar", "the gzip header has a name"),
-        (
-            "gzip -n --rsyncable -c .git/a.tar",
-            "the tar is git's, from another compressor",
-        ),
-        (
-            "cat .git/a.tar; head -c 10240 /dev/zero",
-            "the headers have other fields",
-        ),
-    ] {
+    for [script, words] in rows(
+        "tar --format=gnu -cf - -C .git/t p | the headers are those of GNU tar
+        tar --format=ustar -cf - -C .git/t p | no pax header names the commit
+        git archive --prefix=p/ v1^{tree} | 1 file as stored, attributes not applied
+        gzip -c .git/a.tar | the gzip header has a name
+        gzip -n --rsyncable -c .git/a.tar | the tar is git's, from another compressor
+        cat .git/a.tar; head -c 10240 /dev/zero | the headers have other fields",
+    ) {
         let archive = repo.shell(script).success();
         if words.ends_with("compressor")
             && !String::from_utf8_lossy(&repo.shell("gzip --help").stdout).contains("rsyncable")

@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use super::{IGNORE_FILE, spoil_all, unpack};
-use crate::support::Repo;
+use crate::support::{Repo, rows};
 
 /// A repository that has nothing of its blobs but their sizes; only the ignore file is whole.
 fn hollow() -> Repo {
@@ -182,16 +182,10 @@ fn what_is_missing_explains_itself() {
     unpack(&repo);
     super::remove(&repo, "HEAD:run.sh");
     repo.git(["config", "remote.origin.promisor", "true"]);
-    for (how, ruling) in [
-        (
-            "--missing=omit",
-            "omitted: its content is not in the repository",
-        ),
-        (
-            "--missing=placeholder",
-            "sent as an empty placeholder: its content is not in the repository",
-        ),
-    ] {
+    for [how, ruling] in rows(
+        "--missing=omit | omitted: its content is not in the repository
+        --missing=placeholder | sent as an empty placeholder: its content is not in the repository",
+    ) {
         assert_eq!(
             said(&repo, &["explain", how, "HEAD", "run.sh"]),
             format!("run.sh: {ruling}\n")

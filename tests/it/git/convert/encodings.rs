@@ -45,7 +45,7 @@ fn encodings_without_a_value() {
     commit_files(&repo, "b working-tree-encoding\n", &[("b", b"one")]);
     let message = ".gitattributes\nb\nfatal: true/false are no valid working-tree-encodings\n";
     for output in [repo.sluice(["-v", "HEAD"]), repo.archive(["-v", "HEAD"])] {
-        output.assert_ends(128, &message);
+        output.assert_ends(128, message);
     }
 }
 
