@@ -37,121 +37,17 @@ fn repo_to_describe(files: &[(&str, &[u8])]) -> Repo {
 /// Every placeholder there is and some that are none, each in a file by itself and all in one.
 #[test]
 fn placeholders() {
-    let formats = [
-        "",
-        "plain",
-        "%",
-        "%%",
-        "100%%",
-        "%H",
-        "%h",
-        "%T",
-        "%t",
-        "%P",
-        "%p",
-        "%an",
-        "%aN",
-        "%ae",
-        "%aE",
-        "%al",
-        "%aL",
-        "%ad",
-        "%aD",
-        "%at",
-        "%ai",
-        "%as",
-        "%ah",
-        "%cn",
-        "%cN",
-        "%ce",
-        "%cE",
-        "%cl",
-        "%cL",
-        "%cd",
-        "%cD",
-        "%ct",
-        "%ci",
-        "%cI",
-        "%cs",
-        "%aI",
-        "%ch",
-        "%d",
-        "%D",
-        "%e",
-        "%s",
-        "%f",
-        "%b",
-        "%B",
-        "%N",
-        "%S",
-        "%G?",
-        "%GS",
-        "%GK",
-        "%GF",
-        "%GP",
-        "%GT",
-        "%gD",
-        "%gd",
-        "%gn",
-        "%gN",
-        "%ge",
-        "%gE",
-        "%gs",
-        "%gx",
-        "%m",
-        "%n",
-        "%n%n",
-        "%x00",
-        "%x41%x0a",
-        "%xzz",
-        "%x4",
-        "%x",
-        "%(describe)",
-        "%(trailers)",
-        "%(trailers:key=Key,valueonly,separator=%x2C)",
-        "%(trailers:only,unfold)",
-        "%(trailers:bad",
-        "%(trailers",
-        "%(decorate",
-        "%(unknown)",
-        "%C(auto)%h",
-        "%Cred%h%Creset",
-        "%C(always,red)%h%C(always,reset)",
-        "%Cno",
-        "%w(20,2,4)%B",
-        "%w(10)%s %h",
-        "%<(20)%s|",
-        "%<(8,trunc)%s|",
-        "%>(20)%h|",
-        "%><(20)%h|",
-        "%<(x)%s",
-        "%<",
-        "%<(3",
-        "%+s",
-        "% s",
-        "%-s",
-        "%+N",
-        "%+gd",
-        "%-gd",
-        "% gd",
-        "%+",
-        "%-",
-        "% ",
-        "%q",
-        "%aq",
-        "%a",
-        "%c",
-        "%g",
-        "%G",
-        "%H%n%s%n%b",
-        "two\nlines %h\n",
-        "%ct %H",
-        "%ai %ci",
-        "%<(5)%%%h",
-        "$Id: %h",
-        "caf\u{e9} %s",
-        "'%s' \"%h\" `%H`",
-    ];
+    let table = " ; plain ; % ; %% ; 100%% ; %H ; %h ; %T ; %t ; %P ; %p ; %an ; %aN ; %ae ; %aE ; %al ; %aL ; \
+         %ad ; %aD ; %at ; %ai ; %as ; %ah ; %cn ; %cN ; %ce ; %cE ; %cl ; %cL ; %cd ; %cD ; %ct ; %ci ; \
+         %cI ; %cs ; %aI ; %ch ; %d ; %D ; %e ; %s ; %f ; %b ; %B ; %N ; %S ; %G? ; %GS ; %GK ; %GF ; \
+         %GP ; %GT ; %gD ; %gd ; %gn ; %gN ; %ge ; %gE ; %gs ; %gx ; %m ; %n ; %n%n ; %x00 ; %x41%x0a ; \
+         %xzz ; %x4 ; %x ; %(describe) ; %(trailers) ; %(trailers:key=Key,valueonly,separator=%x2C) ; \
+         %(trailers:only,unfold) ; %(trailers:bad ; %(trailers ; %(decorate ; %(unknown) ; %C(auto)%h ; \
+         %Cred%h%Creset ; %C(always,red)%h%C(always,reset) ; %Cno ; %w(20,2,4)%B ; %w(10)%s %h ; \
+         %<(20)%s| ; %<(8,trunc)%s| ; %>(20)%h| ; %><(20)%h| ; %<(x)%s ; %< ; %<(3 ; %+s ; % s ; %-s ; \
+         %+N ; %+gd ; %-gd ; % gd ; %+ ; %- ; %  ; %q ; %aq ; %a ; %c ; %g ; %G ; %H%n%s%n%b ; \
+         two\nlines %h\n ; %ct %H ; %ai %ci ; %<(5)%%%h ; $Id: %h ; caf\u{e9} %s ; '%s' \"%h\" `%H`";
+    let formats: Vec<&str> = table.split(" ; ").collect();
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     let mut all = Vec::new();
     for (number, format) in formats.iter().enumerate() {
@@ -329,19 +225,11 @@ fn an_archive_is_described_once() {
 /// git takes a colour and a padding whole, and what is not valid as text, with the placeholders in it.
 #[test]
 fn placeholders_within_placeholders() {
-    let formats = [
-        "%(trailersX%>|(20)%an",
-        "%(trailersX%(describe:tags)",
-        "%(trailers:separator=%x2C,only)",
-        "%(describeX%(describe:tags)",
-        "%<(5%(describe:tags)x",
-        "%<(0%(describe:tags)x",
-        "%><|( +7%(describe:tags),trunc)%an|",
-        "%<(7%(describe:tags),cut)%an|",
-        "%C(x%(describe:tags)",
-        "%C(x%>|(20)%an",
-        "%+C(x%an)%H",
-    ];
+    let table = "%(trailersX%>|(20)%an ; %(trailersX%(describe:tags) ; %(trailers:separator=%x2C,only) ; \
+         %(describeX%(describe:tags) ; %<(5%(describe:tags)x ; %<(0%(describe:tags)x ; \
+         %><|( +7%(describe:tags),trunc)%an| ; %<(7%(describe:tags),cut)%an| ; %C(x%(describe:tags) ; \
+         %C(x%>|(20)%an ; %+C(x%an)%H";
+    let formats: Vec<&str> = table.split(" ; ").collect();
     for format in formats {
         let text = format!("abcdef $Format:{format}$ $Format:%(describe:tags)$\n");
         compare(&repo_to_describe(&[("a", text.as_bytes())]), "HEAD");
@@ -377,23 +265,10 @@ fn complaints_of_many_formats() {
 #[test]
 fn formats_that_look_back() {
     let mut files: Vec<(String, String)> = Vec::new();
-    let formats = [
-        "%-gd",
-        "%-s",
-        "%-H%-gd",
-        "%<|(20)%h|",
-        "%>|(20)%h|",
-        "%>>(12)%h|",
-        "%>>|(20)%h|",
-        "%><|(20)%h|",
-        "%<|(-5)%h",
-        "%>>(40)%h%-gd",
-        "%+<|(20)%h|",
-        "% >|(20)%h|",
-        "%->>|(20)%h|",
-        "%+>>(12)%h|",
-        "%+<(5)%w(9,1,2)%s|",
-    ];
+    let table = "%-gd ; %-s ; %-H%-gd ; %<|(20)%h| ; %>|(20)%h| ; %>>(12)%h| ; %>>|(20)%h| ; %><|(20)%h| ; \
+         %<|(-5)%h ; %>>(40)%h%-gd ; %+<|(20)%h| ; % >|(20)%h| ; %->>|(20)%h| ; %+>>(12)%h| ; \
+         %+<(5)%w(9,1,2)%s|";
+    let formats: Vec<&str> = table.split(" ; ").collect();
     let before = [
         "",
         "a",
