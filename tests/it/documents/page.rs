@@ -39,6 +39,7 @@ pub(super) fn pages() -> Vec<Page> {
         "CONTRIBUTING.md",
         "SECURITY.md",
         "benches/README.md",
+        "crates/git/differences.md",
     ];
     let others = others.map(|name| root().join(name));
     let page = |path: PathBuf| Page {
