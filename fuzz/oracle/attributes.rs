@@ -2,15 +2,18 @@
 
 #[path = "mark.rs"]
 mod mark;
+#[path = "patterns.rs"]
+mod patterns;
 
 use bstr::{BString, ByteSlice};
+use gix_attributes::{AssignmentRef, StateRef, parse::Kind};
+use gix_glob::{pattern::Case, wildmatch::Mode};
+use mark::has_foreign_mark;
+use patterns::is_read_otherwise;
 use sluice_git::{
     attributes::file::{FileOrigin, Line, Value, parse},
     pattern::Matcher,
 };
-use gix_attributes::{AssignmentRef, StateRef, parse::Kind};
-use gix_glob::{pattern::Case, wildmatch::Mode};
-use mark::has_foreign_mark;
 
 /// What a line assigns, and which paths match its pattern. A macro has its name.
 type ParsedLine = (Result<Vec<bool>, BString>, Vec<(BString, Value)>);
@@ -18,12 +21,23 @@ type ParsedLine = (Result<Vec<bool>, BString>, Vec<(BString, Value)>);
 /// Compares what both find in `input`, whose first byte our target reads.
 pub fn compare(input: &[u8]) {
     let content = input.get(1..).unwrap_or_default();
-    if content.contains(&0) || has_foreign_mark(content) {
+    // gix takes a form feed for a blank.
+    if content.contains(&0)
+        || content.contains(&0x0c)
+        || has_foreign_mark(content)
+        || is_read_otherwise(content)
+        || has_quoted_macro(content)
+    {
         return;
     }
     let words = content.fields().filter(|word| is_path(word));
     let words: Vec<_> = words.take(MAX_WORDS).collect();
     assert_eq!(ours(content, &words), theirs(content, &words));
+}
+
+/// git takes the first word in quotes for the name of a macro, gix all of them.
+fn has_quoted_macro(content: &[u8]) -> bool {
+    content.contains_str("\"[attr]")
 }
 
 /// So many words of the file are tried as paths.

@@ -4,12 +4,12 @@
 mod mark;
 
 use bstr::{BString, ByteSlice};
-use sluice_git::config::syntax;
 use gix_config::{
     parse::{EventRef, Events},
     value::normalize,
 };
 use mark::has_foreign_mark;
+use sluice_git::config::syntax;
 
 /// The variables in the order of the file: name and value.
 type Variables = Vec<(BString, Option<BString>)>;

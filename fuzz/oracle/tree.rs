@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use bstr::ByteSlice;
-use sluice_base::name::is_valid;
-use sluice_git::{
-        objects::reader::Reader,
-        tree::{Mode, TreeRules, TreeStep, Trees},
-    };
 use git_sluice_fuzz::{HASH, Objects, id_of};
 use gix_hash::ObjectId;
 use gix_object::{TreeRefIter, tree::EntryKind};
+use sluice_base::name::is_valid;
+use sluice_git::{
+    objects::reader::Reader,
+    tree::{Mode, TreeRules, TreeStep, Trees},
+};
 
 thread_local! {
     static OBJECTS: RefCell<Objects> = RefCell::default();

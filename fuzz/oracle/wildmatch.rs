@@ -1,8 +1,12 @@
 //! Compares wildcards with gix-glob.
 
+#[path = "patterns.rs"]
+mod patterns;
+
 use bstr::ByteSlice;
-use sluice_git::wildmatch::Wildmatch;
 use gix_glob::wildmatch::Mode;
+use patterns::is_read_otherwise;
+use sluice_git::wildmatch::Wildmatch;
 
 /// Compares what both say of `input`.
 pub fn compare(input: &[u8]) {
@@ -10,8 +14,7 @@ pub fn compare(input: &[u8]) {
         return;
     };
     if wildmatch.ignores_case && (has_set(pattern) || has_escaped_capital(pattern))
-        || has_open_class(pattern)
-        || is_deep(pattern)
+        || is_read_otherwise(pattern)
     {
         return;
     }
@@ -35,17 +38,4 @@ fn has_set(pattern: &[u8]) -> bool {
 fn has_escaped_capital(pattern: &[u8]) -> bool {
     let mut pairs = pattern.windows(2);
     pairs.any(|pair| pair[0] == b'\\' && pair[1].is_ascii_uppercase())
-}
-
-/// git takes `[:` for two members of a set if `:]` does not end it.
-fn has_open_class(pattern: &[u8]) -> bool {
-    pattern.find_iter("[:").any(|at| {
-        let name = pattern[at + 2..].split_str("]").next();
-        name.is_some_and(|name| !name.ends_with(b":"))
-    })
-}
-
-/// git goes as deep as the stars lead, gix 64 deep.
-fn is_deep(pattern: &[u8]) -> bool {
-    pattern.iter().filter(|byte| **byte == b'*').count() >= 60
 }
