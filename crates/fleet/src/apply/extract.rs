@@ -169,7 +169,7 @@ impl Extraction<'_, '_, '_> {
         };
         let kind = match kind {
             ItemKind::Directory { mode } => {
-                if former.differs(cursor, entry, *mode) {
+                if former.differs(cursor, entry, *mode)? {
                     self.writers.finish()?;
                     former.delete(cursor, entry.bytes())?;
                 }

@@ -34,11 +34,15 @@ impl Former {
     }
 
     /// Whether the directory there has other permissions than a new one with this `mode`.
-    pub(super) fn differs(&self, cursor: &mut Cursor<'_>, at: &ArchivePath<'_>, mode: u32) -> bool {
-        let there = cursor.status(at).ok().flatten();
-        let new = mode & self.granted | 0o700;
-        self.rest.kind(at.bytes()) == Some(ListedKind::Directory)
-            && there.is_some_and(|there| there.mode() & 0o777 != new)
+    pub(super) fn differs(
+        &self,
+        cursor: &mut Cursor<'_>,
+        at: &ArchivePath<'_>,
+        mode: u32,
+    ) -> Result<bool> {
+        let (there, new) = (cursor.status(at)?, mode & self.granted | 0o700);
+        let is_other = there.is_some_and(|there| there.mode() & 0o777 != new);
+        Ok(is_other && self.rest.kind(at.bytes()) == Some(ListedKind::Directory))
     }
 
     /// Deletes the file or the link at `path`; or files in the directory there, and then the directory, unless it has more.

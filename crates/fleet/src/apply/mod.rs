@@ -23,9 +23,10 @@
 //! to what came from the same channel. A delta applies only to its base. A user who has created the base by other means writes the file.
 //! Only the applying user may have written it.
 //!
-//! The file `.git-sluice.files` lists what archives have brought (`list`). With the list the directory can be
-//! compared, and a full archive can take the place of what is there: what the list names stays if it is the same and is
-//! deleted if not, and nothing else is touched (`former`). Without the list, as after a base that was made by other means, a full archive goes into an empty directory only.
+//! The file `.git-sluice.files` lists what archives have brought (`list`). With the list, the directory can be compared, and a
+//! full archive can take the place of what is there: a listed file stays if it is the same, any other listed file is deleted or
+//! written again, and nothing else is touched (`former`). Without the list, as after a base that was made by other means, a full
+//! archive goes into an empty directory only.
 //!
 //! # Format
 //!

@@ -42,7 +42,8 @@ pub(super) fn granted(root: &StateDirectory) -> Result<Option<u32>> {
     let metadata = open_with(root, NEXT_LIST, options)?.metadata();
     let metadata = metadata.map_err(|error| root.failed(NEXT_LIST, &error))?;
     let in_other_case = root.dir.symlink_metadata(NEXT_LIST.to_uppercase());
-    Ok(in_other_case.is_err().then_some(metadata.mode() & 0o777))
+    let is_alone = in_other_case.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    Ok(is_alone.then_some(metadata.mode() & 0o777))
 }
 
 /// The directory that holds the files.
