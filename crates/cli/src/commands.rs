@@ -433,8 +433,8 @@ pub struct Apply {
 
 /// Check a directory that apply wrote
 ///
-/// Compares the files with the archives that were applied. Each path that differs is a line on standard output: missing, kind, permissions or content, and the path. The exit status is
-/// then 1. Files that no archive wrote are not compared.
+/// Compares the files with the archives that were applied. Each path that differs is a line on standard output: missing, kind,
+/// permissions or content, and the path. The exit status is then 1. Files that no archive wrote are not compared.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice verify [<options>] <directory>")]
 pub struct Verify {
@@ -459,8 +459,8 @@ pub struct Verify {
 ///
 /// Reads a tar, a zip, a compressed tar or a directory once, writes no file, and prints each path that the commit has otherwise, or
 /// that only one of both has. If all files are the same, prints the command that makes these bytes, or the first difference between
-/// the bytes. With a second archive instead of a tree-ish, compares both archives. The exit status is 1 if something differs, 9 if the
-/// repository lacks the commit, and 11 if the archive is damaged.
+/// the bytes. With a second archive instead of a tree-ish, compares both archives. The exit status is 1 if something differs, 9
+/// if the repository lacks the commit, and 11 if the archive is damaged.
 #[derive(Parser, Clone, Debug)]
 #[command(
     override_usage = "git sluice compare [<options>] <archive> [<tree-ish>] [<path>...]\n       \
@@ -638,9 +638,9 @@ pub struct Prune {
 
 /// Answer many requests for archives in one process
 ///
-/// A request is a list of pkt-lines with the words of one archive, as they follow 'git sluice'. Answers go to standard output in the
-/// order of the requests, each with the bytes, the messages and the exit status of a separate run. One process opens each
-/// repository once, so a small archive takes less time than in a separate process.
+/// A request is a list of pkt-lines with the words of one archive, as they follow 'git sluice'. Answers go to standard output
+/// in the order of the requests, each with the bytes, the messages and the exit status of a separate run. One process opens
+/// each repository once, so a small archive takes less time than in a separate process.
 #[derive(Parser, Clone, Debug, Default)]
 #[command(override_usage = "git sluice batch [<options>]")]
 pub struct Batch {
@@ -729,7 +729,8 @@ pub struct Manual {
 
 /// Explain a command, a group of options, an option or a profile
 ///
-/// Without a word, prints the short help of the program, which lists the topics. An option is written without its dashes. The name of a profile prints the options that the profile stands for.
+/// Without a word, prints the short help of the program, which lists the topics. An option is written without its dashes. The
+/// name of a profile prints the options that the profile stands for.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice help [<command> | <topic> | <option> | <profile>]")]
 pub struct Help {

@@ -50,7 +50,7 @@ pub struct Sharing {
     #[arg(long, value_name = "duration", value_parser = duration)]
     pub cache_age: Option<Duration>,
 
-    /// Write at most this many archives to the cache at once
+    /// Create at most this many archives at once
     ///
     /// Further runs wait.
     #[arg(long, value_name = "count", value_parser = number::<u16>(1..=u16::MAX))]
