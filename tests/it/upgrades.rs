@@ -8,9 +8,8 @@ use std::{
 };
 
 use crate::support::{
-    Repo, binary,
+    Repo, binary, named_program,
     process::{Output, run},
-    skip,
 };
 
 /// Commits of the repository.
@@ -25,10 +24,7 @@ struct World {
 
 impl World {
     fn create() -> Option<Self> {
-        let Some(older) = std::env::var_os("GIT_SLUICE_OLDER") else {
-            skip("GIT_SLUICE_OLDER names no other version of git-sluice");
-            return None;
-        };
+        let older = named_program("GIT_SLUICE_OLDER")?;
         let repo = Repo::init();
         let script = "mkdir d && for n in $(seq 40); do seq $n 900 >d/$n; done && ln -s d/1 link && \
                       printf 'd/7 export-subst\\nd/8 text eol=crlf\\n' >.gitattributes && \

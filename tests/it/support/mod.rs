@@ -487,6 +487,15 @@ pub(crate) fn installed(program: &str) -> bool {
     found
 }
 
+/// The program that the `variable` of the environment names; a test that needs it says so and returns when there is none.
+pub(crate) fn named_program(variable: &str) -> Option<OsString> {
+    let program = std::env::var_os(variable);
+    if program.is_none() {
+        skip(&format!("{variable} names no program"));
+    }
+    program
+}
+
 /// The path of a program that is named as in a shell.
 fn find_program(path: &OsStr, name: impl AsRef<Path>) -> Option<PathBuf> {
     std::env::split_paths(path)

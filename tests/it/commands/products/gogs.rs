@@ -1,9 +1,9 @@
 //! Gogs, a code host: an operator's day, from the stand-in to its removal. `GOGS` names the program, 0.13 or later.
 
-use std::{env, thread};
+use std::thread;
 
 use super::{Served, server::Server};
-use crate::support::{Repo, installed, skip};
+use crate::support::{Repo, installed, named_program};
 
 /// Repositories of the user `ann`: `project`; `Lib`, in whose name is a capital letter; and `super` with `Lib` as a submodule and
 /// with a pointer to `large content`, which is in the store of Gogs.
@@ -85,10 +85,7 @@ struct Gogs {
 impl Gogs {
     /// `None` if Gogs or another program is missing, which is reported.
     fn start() -> Option<Self> {
-        let Some(program) = env::var_os("GOGS") else {
-            skip("GOGS names no program of Gogs");
-            return None;
-        };
+        let program = named_program("GOGS")?;
         let served = Served::new().filter(|_| installed("curl") && installed("jq"))?;
         let _ = served
             .place
