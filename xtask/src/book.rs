@@ -20,12 +20,13 @@ pub(crate) struct Args {
 const REPOSITORY: &str = "https://github.com/git-sluice/git-sluice/blob/main/";
 
 /// Pages outside of `docs`, as the summary names them, and their chapters.
-const OUTER: [(&str, &str); 5] = [
+const OUTER: [(&str, &str); 6] = [
     ("README.md", "index.md"),
     ("CHANGELOG.md", "changelog.md"),
     ("CONTRIBUTING.md", "contributing.md"),
     ("SECURITY.md", "security.md"),
     ("benches/README.md", "benches.md"),
+    ("schema/README.md", "fields.md"),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<()> {

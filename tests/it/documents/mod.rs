@@ -2,6 +2,7 @@
 //!
 //! No command may change anything outside of the directory of its test: home and the system's configuration are files there.
 
+mod fields;
 mod figures;
 mod page;
 mod ssh_command;
@@ -191,13 +192,10 @@ fn the_tutorial_is_a_script() {
             script += &format!("{command}\n");
         }
     }
-    let example = root().join("examples/ten-minutes.sh");
-    let now = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ten-minutes.sh");
-    fs::write(&now, &script).expect("ours");
-    assert!(read(&example) == script, "cp {} examples", now.display());
+    assert_same_file("examples/ten-minutes.sh", &script);
     let place = Repo::scratch();
     let mut sh = place.command("sh");
-    let output = crate::support::process::run(sh.arg(example));
+    let output = crate::support::process::run(sh.arg(root().join("examples/ten-minutes.sh")));
     assert_eq!(output.code(), 0, "{output}");
 }
 
@@ -210,6 +208,18 @@ fn what_does_not_run_has_a_reason() {
             assert!(reason.len() > 10, "{}: {reason}", page.name());
         }
     }
+}
+
+/// The file `name` of the project has the content `text`, which a test makes.
+#[track_caller]
+fn assert_same_file(name: &str, text: &str) {
+    let now = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace('/', "-"));
+    fs::write(&now, text).expect("ours");
+    assert!(
+        read(&root().join(name)) == text,
+        "cp {} {name}",
+        now.display()
+    );
 }
 
 fn root() -> &'static Path {

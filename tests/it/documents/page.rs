@@ -40,6 +40,7 @@ pub(super) fn pages() -> Vec<Page> {
         "SECURITY.md",
         "benches/README.md",
         "crates/git/differences.md",
+        "schema/README.md",
     ];
     let others = others.map(|name| root().join(name));
     let page = |path: PathBuf| Page {
