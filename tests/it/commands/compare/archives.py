@@ -172,10 +172,10 @@ def python_zip(path, out):
 
 PROGRAMS = {
     ".tar": [("tar", "-xf", "{}"), ("bsdtar", "-xf", "{}"), ("busybox", "tar", "-xf", "{}"), ("7zz", "x", "-y", "-snld", "{}"), python_tar],
-    ".zip": [("unzip", "-qq", "-o", "{}"), ("bsdtar", "-xf", "{}"), ("bsdtar", "-xf", "-"), ("busybox", "unzip", "-q", "-o", "{}"), ("7zz", "x", "-y", "{}"), python_zip],
+    ".zip": [("unzip", "-qq", "-o", "{}"), ("bsdtar", "-xf", "{}"), ("bsdtar", "-xf", "-"), ("busybox", "unzip", "-q", "-o", "{}"), ("7zz", "x", "-y", "{}"), ("jar", "-J-XX:+UseSerialGC", "-xf", "{}"), python_zip],
 }
 # Readers that write a link as a file, and give no permissions.
-PLAIN = {"python_zip"}
+PLAIN = {"python_zip", "jar"}
 # Readers that know no sparse files.
 DENSE = {"busybox"}
 

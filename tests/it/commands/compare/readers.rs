@@ -8,11 +8,13 @@ use std::{
 
 use crate::support::{Repo, installed, rounds, skip};
 
-/// What the archives in `fixtures/archives/honest` hold, below `p`.
-const TREE: &str = "n=$(printf 'n%.0s' $(seq 120)) && mkdir -p p/src/$n && cd p && echo one >a.txt && \
-                    printf '#!/bin/sh\\n' >run && chmod 755 run && ln -s a.txt link && echo long >src/$n/$n && \
-                    head -c 700 /dev/zero | tr '\\0' x >src/c && : >empty && ln -s src/$n/$n longlink && \
-                    git --git-dir=../.git --work-tree=. add . && git --git-dir=../.git commit -qm one && mkdir ../.git/same ../.git/mutated ../.git/programs";
+/// What the archives in `fixtures/archives/short` hold, below `p`. Their writers know no long names.
+const SHORT: &str = "mkdir -p p/src && cd p && echo one >a.txt && printf '#!/bin/sh\\n' >run && chmod 755 run && ln -s a.txt link && \
+                     head -c 700 /dev/zero | tr '\\0' x >src/c && : >empty";
+/// What those in `fixtures/archives/honest` hold besides.
+const LONG: &str = "n=$(printf 'n%.0s' $(seq 120)) && mkdir p/src/$n && cd p && echo long >src/$n/$n && ln -s src/$n/$n longlink";
+/// The commit of either.
+const COMMIT: &str = "git --git-dir=.git --work-tree=p add . && git --git-dir=.git commit -qm one && mkdir -p .git/same .git/mutated .git/programs";
 /// The mutations that a quick run makes.
 const QUICK: u64 = 200;
 const ALL: u64 = 20_000;
@@ -21,13 +23,17 @@ fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/commands/compare/archives.py")
 }
 
-fn honest() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/archives/honest")
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/archives")
+        .join(name)
 }
 
-fn repository() -> Repo {
+fn repository(trees: &[&str]) -> Repo {
     let repo = Repo::init();
-    let _ = repo.shell(TREE).success();
+    for commands in trees.iter().chain(&[COMMIT]) {
+        let _ = repo.shell(commands).success();
+    }
     build_go(&repo);
     repo
 }
@@ -79,25 +85,27 @@ fn assert_read_alike(repo: &Repo) {
 
 #[test]
 fn honest_archives_have_no_doubt() {
-    let repo = repository();
-    for archive in archives(&honest()) {
-        let output = repo.sluice(["compare", archive.to_str().expect("ours"), "HEAD"]);
-        assert_eq!(output.code(), 0, "{}\n{output}", archive.display());
-        let to = repo
-            .path()
-            .join(".git/same")
-            .join(archive.file_name().expect("a file"));
-        fs::copy(&archive, to).expect("our own");
+    for (name, trees) in [("short", &[SHORT][..]), ("honest", &[SHORT, LONG])] {
+        let repo = repository(trees);
+        for archive in archives(&folder(name)) {
+            let output = repo.sluice(["compare", archive.to_str().expect("ours"), "HEAD"]);
+            assert_eq!(output.code(), 0, "{}\n{output}", archive.display());
+            let to = repo
+                .path()
+                .join(".git/same")
+                .join(archive.file_name().expect("a file"));
+            fs::copy(&archive, to).expect("our own");
+        }
+        assert_read_alike(&repo);
     }
-    assert_read_alike(&repo);
 }
 
 /// Mutations with the numbers from `first` on.
 fn assert_mutations(first: u64, count: u64) {
-    let repo = repository();
+    let repo = repository(&[SHORT, LONG]);
     let mut mutate = repo.command("python3");
     let (first, count) = (first.to_string(), count.to_string());
-    mutate.arg(script()).arg("mutate").arg(honest());
+    mutate.arg(script()).arg("mutate").arg(folder("honest"));
     let made = mutate.args([&first, &count, ".git/mutated"]).status();
     assert!(made.expect("python3 starts").success());
     for archive in archives(&repo.path().join(".git/mutated")) {
