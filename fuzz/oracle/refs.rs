@@ -22,7 +22,7 @@ pub fn compare(input: &[u8]) {
 
 fn theirs(content: &[u8]) -> Option<Vec<(BString, ObjectId)>> {
     let packed = Buffer::from_bytes(content, HASH).ok()?;
-    if is_out_of_order(&packed) {
+    if !is_in_order(&packed) {
         return None;
     }
     let refs = packed.iter_prefixed("refs/".into()).ok()?;
@@ -30,10 +30,12 @@ fn theirs(content: &[u8]) -> Option<Vec<(BString, ObjectId)>> {
         .collect()
 }
 
-/// git searches in lines out of order, or with one name, as it searches in others, gix by other steps.
-fn is_out_of_order(packed: &Buffer) -> bool {
-    let names = packed.iter().into_iter().flatten().map_while(Result::ok);
-    !names
-        .map(|it| it.name.as_bstr().to_owned())
-        .is_sorted_by(|a, b| a < b)
+/// git searches in lines out of order, with one name, or without a name that it takes, as it searches in others, gix by other
+/// steps.
+fn is_in_order(packed: &Buffer) -> bool {
+    let names = packed.iter().into_iter().flatten();
+    let names: Option<Vec<BString>> = names
+        .map(|it| Some(it.ok()?.name.as_bstr().to_owned()))
+        .collect();
+    names.is_some_and(|names| names.is_sorted_by(|a, b| a < b))
 }

@@ -11,7 +11,7 @@ use sluice_format::{
 
 use crate::archive::readers::{Contents, Node, on_disk};
 use crate::support::process::run_with_input;
-use crate::support::{Repo, installed};
+use crate::support::{Repo, go_environment, installed};
 
 /// One byte above what an indexer takes.
 const SIZE: u64 = (1 << 20) + 1;
@@ -209,9 +209,7 @@ fn go_extracts_holes() {
     assert_extracts(&holes(), |repo, target| {
         repo.write("main.go", GO);
         let mut go = repo.command("go");
-        // What it compiles of its own library is kept for the next time.
-        go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go"));
-        go.env("GOTOOLCHAIN", "local").env("GO111MODULE", "off");
+        go.envs(go_environment()).env("GO111MODULE", "off");
         go.args(["run", "main.go"]).arg(target);
         go
     });

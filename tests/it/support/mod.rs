@@ -496,6 +496,17 @@ pub(crate) fn named_program(variable: &str) -> Option<OsString> {
     program
 }
 
+/// The user's caches and proxy for Go, because a test has a home of its own, where Go would download and compile everything again.
+pub(crate) fn go_environment() -> impl Iterator<Item = (&'static str, &'static str)> {
+    const NAMES: [&str; 3] = ["GOCACHE", "GOMODCACHE", "GOPROXY"];
+    static VALUES: LazyLock<String> = LazyLock::new(|| {
+        let output = Command::new("go").arg("env").args(NAMES).output();
+        String::from_utf8(output.expect("it is installed").stdout).expect("text")
+    });
+    let caches = NAMES.into_iter().zip(VALUES.lines());
+    caches.chain([("GOTOOLCHAIN", "local")])
+}
+
 /// The path of a program that is named as in a shell.
 fn find_program(path: &OsStr, name: impl AsRef<Path>) -> Option<PathBuf> {
     std::env::split_paths(path)

@@ -5,7 +5,7 @@ use std::{ffi::OsString, fs, io, path::Path, process::Command};
 use super::repositories_in;
 use crate::{
     support::process::run_with_input,
-    support::{BUILT, Repo, installed, skip},
+    support::{BUILT, Repo, go_environment, installed, skip},
 };
 
 /// The clients under `examples` ask for deltas with manifests, and for the whole where there is no base. A failure is
@@ -90,9 +90,9 @@ fn a_client_in_go() {
     if installed("go") {
         check_client(|place, examples| {
             let mut go = place.command("go");
-            go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go"))
-                .env("GOTOOLCHAIN", "local");
-            go.arg("run").arg(examples.join("batch_client.go"));
+            go.envs(go_environment())
+                .arg("run")
+                .arg(examples.join("batch_client.go"));
             go
         });
     }

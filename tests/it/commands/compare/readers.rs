@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::support::{Repo, installed, rounds, skip};
+use crate::support::{Repo, go_environment, installed, rounds, skip};
 
 /// What the archives in `fixtures/archives/short` hold, below `p`. Their writers know no long names.
 const SHORT: &str = "mkdir -p p/src && cd p && echo one >a.txt && printf '#!/bin/sh\\n' >run && chmod 755 run && ln -s a.txt link && \
@@ -54,9 +54,7 @@ fn build_go(repo: &Repo) {
         return;
     }
     let mut go = repo.command("go");
-    // What it compiles of its own library is kept for the next time.
-    go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go"));
-    go.env("GOTOOLCHAIN", "local").env("GO111MODULE", "off");
+    go.envs(go_environment()).env("GO111MODULE", "off");
     go.args(["build", "-o", ".git/programs/go"]);
     let built = go.arg(script().with_file_name("extract.go")).status();
     assert!(built.expect("go starts").success());

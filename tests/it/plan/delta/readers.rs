@@ -1,12 +1,10 @@
 //! What a reader that knows pax records, and nothing of git-sluice, learns from a delta: which paths are gone, and what became
 //! of the others.
 
-use std::path::Path;
-
 use super::History;
 use crate::support::import::{file, files};
-use crate::support::installed;
 use crate::support::process::{Output, run_with_input};
+use crate::support::{go_environment, installed};
 
 /// Prints a line for each deletion, then a line for each entry with a status.
 const PYTHON: &str = "
@@ -127,9 +125,7 @@ fn go_learns_what_changed() {
     assert_learns(|history, delta| {
         history.repo.write("main.go", GO);
         let mut go = history.repo.command("go");
-        // What it compiles of its own library is kept for the next time.
-        go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go"));
-        go.env("GOTOOLCHAIN", "local").env("GO111MODULE", "off");
+        go.envs(go_environment()).env("GO111MODULE", "off");
         run_with_input(go.args(["run", "main.go"]), delta)
     });
 }
