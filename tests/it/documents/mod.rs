@@ -2,6 +2,7 @@
 //!
 //! No command may change anything outside of the directory of its test: home and the system's configuration are files there.
 
+mod book;
 mod fields;
 mod figures;
 mod page;
