@@ -314,6 +314,7 @@ pub struct Ls {
 /// Prints the rule that decides about each path.
 #[derive(Parser, Clone, Debug)]
 #[command(override_usage = "git sluice explain [<options>] <tree-ish> <path>...")]
+#[command(mut_arg("paths", |paths| paths.help("The paths to explain")))]
 pub struct Explain {
     /// The archive; its paths are those that are explained.
     #[command(flatten)]

@@ -55,7 +55,7 @@ pub struct ContentOptions {
     /// Promise bytes that never change
     ///
     /// They match the bytes that git archive writes without any configuration, in UTC, and depend on the tree-ish and the
-    /// options alone. The run fails with status 12 if a file contains data that can change, such as names of tags.
+    /// options alone. An archive fails with status 12 if a file contains data that can change, such as names of tags.
     #[arg(long, conflicts_with = "worktree_attributes", help_heading = BYTES)]
     pub stable: bool,
 
@@ -98,6 +98,8 @@ impl ContentOptions {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Encoding {
     /// Choose the archive format; --list prints all
+    ///
+    /// -<number> sets the compression level: 0 to 9 for a tar.gz or a zip, 1 to 19 for a tar.zst.
     #[arg(long, value_name = "fmt")]
     pub format: Option<OsString>,
 

@@ -15,7 +15,7 @@ const STATUSES: [(u8, &[CommandName], &str); 21] = [
     (1, &[Verify], "a file differs"),
     (1, &[Apply], "--verify: a file differs"),
     (1, &[Compare], "the archive differs"),
-    (1, &[StandIn], "--check: git-sluice is not used"),
+    (1, &[StandIn], "--check: git-sluice is not used as set up"),
     (
         3,
         WITH_BASE,
@@ -30,7 +30,7 @@ const STATUSES: [(u8, &[CommandName], &str); 21] = [
     (
         6,
         &[Archive],
-        "--cache-wait: too many archives are being written",
+        "--cache-wait, sluice.maxTime: too many archives are being created",
     ),
     (
         7,
@@ -44,7 +44,11 @@ const STATUSES: [(u8, &[CommandName], &str); 21] = [
     ),
     (9, &[Missing], "something is missing"),
     (9, &[Compare], "the repository lacks the commit"),
-    (9, &[Apply], "no such channel or commit"),
+    (
+        9,
+        &[Apply],
+        "the channel or the commit is not in the bucket",
+    ),
     (10, &[Apply, Publish, Prune], "the bucket cannot be reached"),
     (
         11,
@@ -59,7 +63,7 @@ const STATUSES: [(u8, &[CommandName], &str); 21] = [
     (
         13,
         &[Archive],
-        "sluice.maxSize and others: it is over a limit",
+        "sluice.maxSize and others: the archive is over a limit",
     ),
     (128, EVERY, "the command cannot continue (fatal: ...)"),
     (129, EVERY, "the command line is wrong (error: ...)"),
