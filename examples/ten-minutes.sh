@@ -17,17 +17,14 @@ git archive --prefix=demo/ -o theirs.tar.gz v1
 cmp ours.tar.gz theirs.tar.gz && echo identical
 tar -tzf ours.tar.gz
 
-# 3. See what an archive contains
-git sluice ls v1
-
-# 4. Leave files out
+# 3. Leave files out
 git sluice ls --exclude='*.md' --max-size=100k v1
 git sluice --max-size=100k v1 | tar -t
 
-# 5. Ask why a file is missing
+# 4. Ask why a file is missing
 git sluice explain --max-size=100k v1 README.md vendor/numbers.txt
 
-# 6. Update a directory with a delta
+# 5. Update a directory with a delta
 git sluice v1 | git sluice apply ../copy
 ls ../copy
 git rm -q README.md && echo '/* new */' >>src/main.c
@@ -38,14 +35,14 @@ git sluice apply ../copy delta.tar
 ls ../copy
 cat ../copy/src/main.c
 
-# 7. Verify the directory
+# 6. Verify the directory
 git sluice verify ../copy
 echo broken >../copy/src/main.c
 git sluice verify ../copy || echo "exit status $?"
 git sluice v2 | git sluice apply --repair ../copy -
 git sluice verify ../copy && echo 'as applied'
 
-# 8. Publish for machines without a repository
+# 7. Publish for machines without a repository
 git sluice publish --create ../bucket/main v1
 git sluice apply --channel=../bucket/main ../machine
 ls ../machine
