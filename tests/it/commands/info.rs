@@ -118,6 +118,18 @@ fn what_is_not_known_has_a_reason() {
     );
 }
 
+/// A file with `export-subst` may show refs, which change, and a tag would promise the same bytes.
+#[test]
+fn what_is_not_read_has_no_tag() {
+    let repo = converted("export-subst", "$Format:%d$\n");
+    let unread = |args: &[&str]| info(&repo, args)["etag"].is_null();
+    assert!(unread(&["--binary=omit", "HEAD"]));
+    assert!(!unread(&["--binary=omit", "--no-attributes", "HEAD"]));
+    let remove = "rm -f $(git rev-parse HEAD:file | sed 's,^..,.git/objects/&/,')";
+    let _ = repo.shell(remove).success();
+    assert!(unread(&["HEAD"]));
+}
+
 /// Tags are for archives, wherever the repository is.
 #[test]
 fn the_same_archive_has_the_same_tag() {

@@ -74,22 +74,21 @@ pub fn measure(request: Request) -> Result<Measurement> {
     let mut total = Lengths::default();
     let (_, outcome) = pipeline::run(planner, &measurer, &mut total, limits);
     outcome?;
-    if total.has_messages {
+    if total.is_withdrawn {
         measurer.shareable.withdraw();
     }
-    let Lengths { bytes, entries, .. } = total;
     Ok(Measurement {
         bytes: match total.unknown {
             Some(reason) => Err(reason),
             None => {
-                let before_end = measurer.head()?.saturating_add(bytes);
+                let before_end = measurer.head()?.saturating_add(total.bytes);
                 Ok(before_end.saturating_add(measurer.end(before_end)?))
             }
         },
         entries: if total.is_uncertain {
             Err(UnknownReason::Content)
         } else {
-            Ok(entries)
+            Ok(total.entries)
         },
     })
 }
@@ -139,8 +138,8 @@ pub(super) struct Lengths {
     pub(super) unknown: Option<UnknownReason>,
     /// Whether the number of entries is not known.
     is_uncertain: bool,
-    /// Whether messages go with the archive.
-    has_messages: bool,
+    /// Whether the archive depends on more than the request: messages go with it, or attributes convert what was not read.
+    is_withdrawn: bool,
 }
 
 /// Some entries of a window.
@@ -307,7 +306,6 @@ impl Measurer {
         }
         let store = archiver.store(window);
         if entry.treatment.filter.is_some() {
-            self.shareable.withdraw();
             return Ok(Err(UnknownReason::Filtered));
         }
         // As in the archive, a file above this size is not converted.
@@ -395,16 +393,18 @@ impl Worker for Measurer {
             let len = self.entry(tools, window, entry, size)?;
             lengths.entries += u64::from(len != Ok(0));
             lengths.each.push(len.unwrap_or(0));
-            lengths.has_messages |= entry.note.is_some() || !tools.piece.log.is_empty();
+            lengths.is_withdrawn |= entry.note.is_some() || !tools.piece.log.is_empty();
             match len {
                 Ok(bytes) => lengths.bytes = lengths.bytes.saturating_add(bytes),
                 Err(reason) => {
                     lengths.is_uncertain |= reason == UnknownReason::Content;
                     lengths.unknown = lengths.unknown.or(Some(reason));
+                    let treatment = &entry.treatment;
+                    lengths.is_withdrawn |= treatment.filter.is_some() || treatment.substitute;
                 }
             }
         }
-        lengths.has_messages |= is_last && window.has_last_words();
+        lengths.is_withdrawn |= is_last && window.has_last_words();
         lengths.chunk = Some(chunk);
         Ok(None)
     }
@@ -423,13 +423,13 @@ impl Sink<Lengths> for Lengths {
             chunk: _,
             unknown,
             is_uncertain,
-            has_messages,
+            is_withdrawn,
         } = std::mem::take(lengths);
         self.is_uncertain |= is_uncertain;
         self.bytes = self.bytes.saturating_add(bytes);
         self.entries += entries;
         self.unknown = self.unknown.or(unknown);
-        self.has_messages |= has_messages;
+        self.is_withdrawn |= is_withdrawn;
         Ok(())
     }
 
