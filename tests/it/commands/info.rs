@@ -125,9 +125,14 @@ fn what_is_not_read_has_no_tag() {
     let unread = |args: &[&str]| info(&repo, args)["etag"].is_null();
     assert!(unread(&["--binary=omit", "HEAD"]));
     assert!(!unread(&["--binary=omit", "--no-attributes", "HEAD"]));
-    let remove = "rm -f $(git rev-parse HEAD:file | sed 's,^..,.git/objects/&/,')";
-    let _ = repo.shell(remove).success();
-    assert!(unread(&["HEAD"]));
+    for (missing, args) in [
+        (".gitattributes", &["HEAD", "--", "file"][..]),
+        ("file", &["HEAD"]),
+    ] {
+        let place = format!("git rev-parse HEAD:{missing} | sed 's,^..,.git/objects/&/,'");
+        let _ = repo.shell(&format!("rm -f $({place})")).success();
+        assert!(unread(args), "{args:?}");
+    }
 }
 
 /// Tags are for archives, wherever the repository is.

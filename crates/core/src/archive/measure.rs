@@ -416,20 +416,12 @@ impl Worker for Measurer {
 
 impl Sink<Lengths> for Lengths {
     fn write(&mut self, lengths: &mut Lengths) -> Result<()> {
-        let Lengths {
-            bytes,
-            entries,
-            each: _,
-            chunk: _,
-            unknown,
-            is_uncertain,
-            is_withdrawn,
-        } = std::mem::take(lengths);
-        self.is_uncertain |= is_uncertain;
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.entries += entries;
-        self.unknown = self.unknown.or(unknown);
-        self.is_withdrawn |= is_withdrawn;
+        let made = std::mem::take(lengths);
+        self.is_uncertain |= made.is_uncertain;
+        self.bytes = self.bytes.saturating_add(made.bytes);
+        self.entries += made.entries;
+        self.unknown = self.unknown.or(made.unknown);
+        self.is_withdrawn |= made.is_withdrawn;
         Ok(())
     }
 

@@ -23,6 +23,7 @@ use sluice_base::error::Result;
 use sluice_cli::{Args, ByteRange};
 use sluice_git::{
     attributes::{AttributeSettings, AttributeSource},
+    convert::Shareable,
     environment::Environment,
     objects::reader::Reader,
     repository::{Repository, attr_source, promisor::FetchAccount, settings},
@@ -57,7 +58,9 @@ impl<'a> Inputs<'a> {
     pub(super) fn known(self, repository: Result<Repository>) -> Result<Preflight<'a>> {
         let format = self.format()?;
         let filters = self.filters(format)?;
-        let repository = repository?;
+        let mut repository = repository?;
+        // Not that of another request.
+        repository.settings.attributes.shareable = Shareable::default();
         Ok(Preflight {
             format,
             filters,

@@ -415,6 +415,7 @@ impl ViewBuilder<'_> {
             lfs: _,
             // An archive that may lack files has no key.
             needs_files: _,
+            shareable: _,
             diff_binary,
             outside: _,
         } = attributes;

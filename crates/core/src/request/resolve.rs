@@ -23,7 +23,6 @@ use crate::{
 use sluice_base::error::Result;
 use sluice_format::zip::Times;
 use sluice_git::{
-    convert::Shareable,
     objects::reader::Reader,
     pathspec::Top,
     repository::{settings::Umask, treeish::Treeish},
@@ -84,7 +83,7 @@ impl<'a> Inputs<'a> {
                 limits,
                 verbose: args.verbosity.is_verbose(),
                 range: self.range(key.as_ref().ok()),
-                shareable: Shareable::default(),
+                shareable: repository.settings.attributes.shareable.clone(),
                 cache,
                 promisors: None,
                 read_ahead: view.read_ahead.into_inner().into(),

@@ -197,6 +197,7 @@ impl ViewBuilder<'_> {
             .filters
             .lfs_files(repository, self.environment, self.budget)?;
         attributes.needs_files = self.filters.does_without(repository);
+        attributes.shareable = outer.selection.attributes.settings().shareable.clone();
         attributes.drivers = settings::drivers(&repository.config, &repository.directory)?;
         if self.text {
             attributes.diff_binary =

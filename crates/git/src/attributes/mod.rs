@@ -21,7 +21,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use crate::{
-    convert::{Crlf, Driver, Encoding, Treatment, is_utf8},
+    convert::{Crlf, Driver, Encoding, Shareable, Treatment, is_utf8},
     environment::EnvironmentFlag,
     lfs::{LfsFiles, LocalStore},
     objects::reader::Reader,
@@ -95,6 +95,8 @@ pub struct AttributeSettings {
     /// Whether a missing attribute file of a tree ends the run. Otherwise the file is empty, as for git, which fails when
     /// it comes to archive the file.
     pub needs_files: bool,
+    /// What a missing attribute file withdraws, because another clone may have it.
+    pub shareable: Shareable,
     /// `diff.<name>.binary`, by name; `None` where the content decides.
     pub diff_binary: HashMap<BString, Option<bool>>,
     /// The contents of these files and of `info`, once read. Clones share them.
@@ -254,8 +256,11 @@ impl Attributes {
         let name = name.as_bstr();
         let source = &self.settings.source;
         let content = source.read(reader, directory, name, find)?;
-        if content.is_missing && self.settings.needs_files && !reader.notes_missing() {
-            return Err(source::missing(name));
+        if content.is_missing {
+            if self.settings.needs_files && !reader.notes_missing() {
+                return Err(source::missing(name));
+            }
+            self.settings.shareable.withdraw();
         }
         let root = directory.is_empty();
         let mut complaints = content.complaint;

@@ -10,7 +10,7 @@ use bstr::{BString, ByteSlice};
 
 use super::discover::Discovery;
 use crate::{
-    attributes::{self, AttributeSource, AutoCrlf},
+    attributes::{AttributeSettings, AttributeSource, AutoCrlf},
     config::{
         Config,
         path::user_file,
@@ -18,7 +18,6 @@ use crate::{
     },
     convert::Driver,
     environment::Environment,
-    lfs::LfsFiles,
 };
 use sluice_base::{error::Result, name::Protect};
 
@@ -46,7 +45,7 @@ pub struct RepositorySettings {
     /// Whether clients of a server may name any object (`uploadarchive.allowUnreachable`).
     pub allow_unreachable: bool,
     /// The settings that affect the content of files.
-    pub attributes: attributes::AttributeSettings,
+    pub attributes: AttributeSettings,
 }
 
 /// The permission bits that entries lack.
@@ -99,7 +98,7 @@ impl RepositorySettings {
                 ntfs: boolean("core.protectNTFS")?.unwrap_or(true),
             },
             allow_unreachable: boolean("uploadarchive.allowUnreachable")?.unwrap_or(false),
-            attributes: attributes::AttributeSettings {
+            attributes: AttributeSettings {
                 source: AttributeSource::Archived,
                 modes_of: None,
                 top: found.directory.clone(),
@@ -112,11 +111,7 @@ impl RepositorySettings {
                 eol_crlf: config
                     .string("core.eol")
                     .is_some_and(|eol| eol.eq_ignore_ascii_case(b"crlf")),
-                drivers: HashMap::new(),
-                lfs: LfsFiles::default(),
-                needs_files: false,
-                diff_binary: HashMap::new(),
-                outside: Arc::default(),
+                ..AttributeSettings::default()
             },
         })
     }
