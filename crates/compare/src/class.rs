@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use super::commit::Rank;
 
-/// The class of a line. Counts are shown in this order.
+/// The class of a line, and of an entry as far as it is known. Counts are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineClass {
+pub(super) enum Class {
     /// As `git archive` writes it.
     Same,
     /// Equal to the blob, though an attribute would change it.
@@ -23,57 +23,46 @@ pub(super) enum LineClass {
     Mode,
     /// The type differs.
     Type,
-    /// The path occurs more than once.
+    /// The path occurs more than once. This entry is not the last of them.
     Twice,
     /// Readers may disagree about the entry.
     Doubt,
 }
 
-impl LineClass {
-    /// All classes, in order.
-    pub(super) const ALL: [Self; 10] = [
-        Self::Same,
-        Self::AsStored,
-        Self::Added,
-        Self::Changed,
-        Self::LineEndings,
-        Self::Missing,
-        Self::Mode,
-        Self::Type,
-        Self::Twice,
-        Self::Doubt,
+impl Class {
+    /// All classes in order, with their words in lines, counts and expectations.
+    const WORDS: [(Self, &str); 10] = [
+        (Self::Same, "same"),
+        (Self::AsStored, "as-stored"),
+        (Self::Added, "added"),
+        (Self::Changed, "changed"),
+        (Self::LineEndings, "line-endings"),
+        (Self::Missing, "missing"),
+        (Self::Mode, "mode"),
+        (Self::Type, "type"),
+        (Self::Twice, "twice"),
+        (Self::Doubt, "doubt"),
     ];
+
+    /// All classes, in order.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        Self::WORDS.into_iter().map(|(class, _)| class)
+    }
 
     /// The word in lines, counts and expectations.
     pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::AsStored => "as-stored",
-            Self::Added => "added",
-            Self::Changed => "changed",
-            Self::LineEndings => "line-endings",
-            Self::Missing => "missing",
-            Self::Mode => "mode",
-            Self::Type => "type",
-            Self::Twice => "twice",
-            Self::Doubt => "doubt",
-        }
+        Self::WORDS[self as usize].1
     }
 
     /// Whether a line of the class is a difference.
     pub(super) fn is_difference(self) -> bool {
-        match self {
-            Self::Same | Self::AsStored => false,
-            Self::Added | Self::Changed | Self::LineEndings | Self::Missing => true,
-            Self::Mode | Self::Type | Self::Twice | Self::Doubt => true,
-        }
+        !matches!(self, Self::Same | Self::AsStored)
     }
 
     /// The differences that users may expect. What programs read differently is never expected.
     pub(super) fn expectable() -> impl Iterator<Item = Self> {
         let is_ambiguous = |class| matches!(class, Self::Twice | Self::Doubt);
-        let classes = Self::ALL.into_iter();
-        classes.filter(move |class| class.is_difference() && !is_ambiguous(*class))
+        Self::all().filter(move |class| class.is_difference() && !is_ambiguous(*class))
     }
 
     /// Whether the count is shown even if it is 0.
@@ -84,20 +73,20 @@ impl LineClass {
 
 /// The number of lines of each class.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Counts([u64; LineClass::ALL.len()]);
+pub(super) struct Counts([u64; Class::WORDS.len()]);
 
 impl Counts {
-    pub(super) fn add(&mut self, class: LineClass) {
+    pub(super) fn add(&mut self, class: Class) {
         self.0[class as usize] += 1;
     }
 
-    pub(super) fn of(&self, class: LineClass) -> u64 {
+    pub(super) fn of(&self, class: Class) -> u64 {
         self.0[class as usize]
     }
 
     /// Each class with its number.
-    pub(super) fn all(&self) -> impl Iterator<Item = (LineClass, u64)> {
-        LineClass::ALL.into_iter().zip(self.0)
+    pub(super) fn all(&self) -> impl Iterator<Item = (Class, u64)> {
+        Class::all().zip(self.0)
     }
 
     /// The number of differences.
@@ -108,8 +97,8 @@ impl Counts {
 
     /// How near a tag of this `time` is.
     pub(super) fn rank(&self, time: u64) -> Rank {
-        use LineClass::{AsStored, Changed, LineEndings, Missing, Mode, Same, Type};
-        let sum = |classes: &[LineClass]| classes.iter().map(|it| self.of(*it)).sum();
+        use Class::{AsStored, Changed, LineEndings, Missing, Mode, Same, Type};
+        let sum = |classes: &[Class]| classes.iter().map(|it| self.of(*it)).sum();
         Rank {
             equal: sum(&[Same, AsStored]),
             changed: Reverse(sum(&[Changed, LineEndings, Mode, Type])),

@@ -2,7 +2,10 @@
 //!
 //! The plan of the archive decides what `git archive` would write, as far as trees and attributes do. Blobs are not read here.
 
-use super::table::{Class, Record, Table};
+use super::{
+    class::Class,
+    table::{Record, Table},
+};
 use sluice_base::{error::Result, pipeline::Source};
 use sluice_core::{
     filter::Disposition,
@@ -77,91 +80,69 @@ pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
     };
     let mut last = None;
     while let Some((name, entry)) = leaves.peek()? {
-        match table.find(name) {
-            Some(number) if entry.is_omitted() => {
-                let class = class_of_omitted(entry, table, number);
-                table.set(number, class);
-            }
-            None if entry.is_omitted() => {}
-            Some(number) => {
-                let class = class(entry, content_decides, table, number);
-                table.set(number, class);
+        let is_sent = !entry.is_omitted();
+        if let Some(number) = table.find(name) {
+            let class = class(entry, content_decides, table, number);
+            table.set(number, class);
+            if is_sent {
                 found.is_in_order &= last < Some(number);
                 last = Some(number);
                 found.has_undecided |= needs_content(class);
             }
-            None if entry.mode == Mode::Directory => found.has_directories = false,
-            None => {}
+        } else if is_sent && entry.mode == Mode::Directory {
+            found.has_directories = false;
         }
         leaves.advance();
     }
     Ok(found)
 }
 
-/// Whether the content that `git archive` writes is needed: to decide, or because only the ends of lines may differ.
+/// Whether the content that `git archive` writes is needed: an attribute may change the blob, or only the ends of lines may differ.
 pub(super) fn needs_content(class: Class) -> bool {
-    matches!(
-        class,
-        Class::Undecided | Class::UndecidedAsStored | Class::Changed
-    )
+    matches!(class, Class::AsStored | Class::Changed)
 }
 
 /// The class of the entry of this `number`, compared with `entry` of a plan. The content of a file decides what is sent of it if
 /// `content_decides`.
 fn class(entry: &Entry, content_decides: bool, table: &Table, number: usize) -> Class {
-    let record = table.get(number);
-    let is_equal = table.id(number) == entry.id;
-    let is_sent = entry.disposition == Disposition::Content;
-    let is_extra = matches!(entry.blob, Blob::Extra(_));
-    match entry.kind {
-        MemberKind::Symlink if is_extra && record.kind == Kind::Symlink => Class::Undecided,
-        MemberKind::File | MemberKind::Executable if record.kind == Kind::File => {
-            match (
-                entry.treatment.is_none() && is_sent && !content_decides && !is_extra,
-                is_equal,
-            ) {
-                (true, true) => with_mode(Class::Same, entry.kind, record),
-                (true, false) => Class::Changed,
-                (false, true) => Class::UndecidedAsStored,
-                (false, false) => Class::Undecided,
-            }
-        }
-        kind => of_other(kind, record, is_equal),
-    }
+    let is_stored = !matches!(entry.blob, Blob::Extra(_)) && table.id(number) == entry.id;
+    let is_plain = entry.treatment.is_none() && !content_decides;
+    let content = match entry.disposition {
+        _ if !is_stored => Class::Changed,
+        Disposition::Omitted(_) => Class::AsStored,
+        _ if entry.kind == MemberKind::Symlink => Class::Same,
+        Disposition::Content if is_plain => Class::Same,
+        _ => Class::AsStored,
+    };
+    with_kind(content, entry.kind, table.get(number))
 }
 
-fn of_other(kind: MemberKind, record: &Record, is_equal: bool) -> Class {
+/// The class of an entry whose content has the class `content` and that has to be of this `kind`. git has no setuid, setgid and
+/// sticky bits.
+pub(super) fn with_kind(content: Class, kind: MemberKind, record: &Record) -> Class {
+    let has_mode = member_kind(record.kind, record.mode.into()) == Some(kind);
+    let is_right = has_mode && record.mode & 0o7000 == 0;
     match (kind, record.kind) {
         (MemberKind::Directory, Kind::Directory) => Class::Same,
-        (MemberKind::Symlink, Kind::Symlink) if is_equal => Class::Same,
-        (MemberKind::Symlink, Kind::Symlink) => Class::Changed,
+        (MemberKind::Symlink, Kind::Symlink) => content,
+        (MemberKind::File | MemberKind::Executable, Kind::File) => {
+            if is_right || content == Class::Changed {
+                content
+            } else {
+                Class::Mode
+            }
+        }
         _ => Class::Type,
     }
 }
 
-/// The class of a file with the right content: `class`, unless its permissions differ. git has no setuid, setgid and sticky bits.
-pub(super) fn with_mode(class: Class, kind: MemberKind, record: &Record) -> Class {
-    let is_executable = record.mode & 0o100 != 0;
-    let is_right = is_executable == (kind == MemberKind::Executable) && record.mode & 0o7000 == 0;
-    if is_right { class } else { Class::Mode }
-}
-
-/// The class of an entry of the tree that an archive would leave out, and that has this `number`.
-fn class_of_omitted(entry: &Entry, table: &Table, number: usize) -> Class {
-    let record = table.get(number);
-    let is_equal = table.id(number) == entry.id;
-    match entry.kind {
-        MemberKind::Directory if record.kind == Kind::Directory => Class::Same,
-        MemberKind::File | MemberKind::Executable if record.kind == Kind::File => {
-            if is_equal {
-                with_mode(Class::AsStored, entry.kind, record)
-            } else {
-                Class::Changed
-            }
-        }
-        kind => match of_other(kind, record, is_equal) {
-            Class::Same => Class::AsStored,
-            class => class,
-        },
+/// What git calls an entry of this `kind` and `mode`, if git has such entries.
+pub(super) fn member_kind(kind: Kind, mode: u32) -> Option<MemberKind> {
+    match kind {
+        Kind::File if mode & 0o100 == 0 => Some(MemberKind::File),
+        Kind::File => Some(MemberKind::Executable),
+        Kind::Symlink => Some(MemberKind::Symlink),
+        Kind::Directory => Some(MemberKind::Directory),
+        Kind::HardLink | Kind::Special => None,
     }
 }

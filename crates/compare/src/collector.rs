@@ -2,11 +2,7 @@
 //!
 //! No content is kept: small files are hashed by threads, large ones as they are read.
 
-use std::{
-    io::{self, Read},
-    sync::Arc,
-    thread,
-};
+use std::{io::Read, sync::Arc, thread};
 
 use bstr::ByteSlice;
 use crossbeam_channel::Receiver;
@@ -15,10 +11,11 @@ use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
 use super::{
     form::TarForm,
     package::Clues,
-    table::{Ids, Table, clean},
+    table::{ContentIds, Ids, Table, clean},
 };
 use sluice_base::{
     error::{Error, Result},
+    io::each_piece,
     pipeline::default_threads,
     progress::{Console, Done, Meter},
     threads::Workers,
@@ -135,32 +132,43 @@ struct Job {
 
 impl Job {
     fn run(self, ids: &Ids) {
-        if let Some(id) = id(self.hash, &self.content) {
-            ids.set(self.number, &id);
-        }
-        if let Some(text) = with_newlines(&self.content)
-            && let Some(id) = id(self.hash, &text)
-        {
-            ids.set_text(self.number, id);
-        }
+        ids.set(self.number, content_ids(self.hash, &self.content));
     }
 }
 
-/// The id of the blob `content`. With a collision attack in it, a content has no id and is equal to nothing.
-pub(super) fn id(hash: HashKind, content: &[u8]) -> Option<ObjectId> {
-    let mut hasher = blob(hash, content.len() as u64);
-    hasher.update(content);
-    hasher.try_finalize().ok()
+/// The id of the blob `content`, and the id that it has as a text each line of which ends in `\n`. With a collision attack in it, a
+/// content has no id and is equal to nothing.
+pub(super) fn content_ids(hash: HashKind, content: &[u8]) -> ContentIds {
+    let id = |content: &[u8]| {
+        let mut hasher = blob(hash, content.len() as u64);
+        hasher.update(content);
+        hasher.try_finalize().ok()
+    };
+    let own = id(content);
+    let is_other = content.contains_str("\r\n") && !content.contains(&0);
+    let text = is_other.then(|| id(&content.replace("\r\n", "\n")));
+    (own, text.unwrap_or(own))
 }
 
-/// The text with `\n` at the end of each line, if a line of it ends otherwise.
-pub(super) fn with_newlines(content: &[u8]) -> Option<Vec<u8>> {
-    let is_other = content.contains_str("\r\n") && !content.contains(&0);
-    is_other.then(|| content.replace("\r\n", "\n"))
+/// The ids of a `content` of `size` bytes that is too large to be held. Calls `show` after each piece.
+pub(super) fn streamed_ids(
+    hash: HashKind,
+    size: u64,
+    content: &mut dyn Read,
+    mut show: impl FnMut(),
+) -> Result<ContentIds> {
+    let mut hasher = blob(hash, size);
+    each_piece(content, &mut vec![0; 128 << 10], unreadable, |piece| {
+        hasher.update(piece);
+        show();
+        Ok(())
+    })?;
+    let own = hasher.try_finalize().ok();
+    Ok((own, own))
 }
 
 /// A hasher of a blob of `size` bytes.
-pub(super) fn blob(hash: HashKind, size: u64) -> Hasher {
+fn blob(hash: HashKind, size: u64) -> Hasher {
     let mut hasher = hasher(hash);
     hasher.update(format!("blob {size}\0").as_bytes());
     hasher
@@ -197,20 +205,8 @@ impl Collector<'_> {
             }
             return Ok(());
         }
-        let mut hasher = blob(hash, size);
-        let mut piece = vec![0; 128 << 10];
-        loop {
-            match content.read(&mut piece) {
-                Ok(0) => break,
-                Ok(read) => hasher.update(&piece[..read]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(unreadable(error)),
-            }
-            self.show(false);
-        }
-        if let Ok(id) = hasher.try_finalize() {
-            self.ids.set(number, &id);
-        }
+        let ids = streamed_ids(hash, size, content, || self.show(false))?;
+        self.ids.set(number, ids);
         Ok(())
     }
 

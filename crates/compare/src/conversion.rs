@@ -7,12 +7,13 @@ use std::{
     thread,
 };
 
-use gix_hash::{Kind as HashKind, ObjectId};
+use gix_hash::Kind as HashKind;
 
 use super::{
-    classes::{needs_content, with_mode},
-    collector::{SMALL, blob, id, with_newlines},
-    table::{Class, Table},
+    class::Class,
+    classes::{member_kind, needs_content, with_kind},
+    collector::{SMALL, content_ids, streamed_ids},
+    table::{ContentIds, Table},
 };
 use sluice_base::{
     error::{Error, Result},
@@ -22,10 +23,7 @@ use sluice_core::{
     archive::{self, ArchiveOutputs, RunStats},
     request::Request,
 };
-use sluice_format::{
-    MemberKind,
-    unarchive::{self, Item, Kind, Visitor, feed, unreadable},
-};
+use sluice_format::unarchive::{self, Item, Kind, Visitor, feed, unreadable};
 
 /// More pathspecs than this cost more than to archive all files.
 const PATHSPECS_MAX: usize = 1000;
@@ -76,21 +74,10 @@ pub(super) fn make(
     })
 }
 
-/// Decides about the undecided entries of a table.
+/// Decides about the entries of a table whose content is needed. Those of which no archive is made keep their class.
 pub(super) struct Decider<'a> {
     pub(super) table: &'a mut Table,
     pub(super) hash: HashKind,
-}
-
-/// Decides about entries of `table` of which no archive was made: they differ from the blob, or they do not.
-pub(super) fn settle(table: &mut Table) {
-    for number in 0..table.len() {
-        match table.get(number).class {
-            Class::Undecided => table.set(number, Class::Changed),
-            Class::UndecidedAsStored => table.set(number, Class::AsStored),
-            _ => {}
-        }
-    }
 }
 
 impl Visitor for Decider<'_> {
@@ -102,49 +89,30 @@ impl Visitor for Decider<'_> {
         let (found, text) = self.ids(item, content)?;
         let is_same = found.is_some_and(|id| id == self.table.id(number));
         let is_text = text.is_some_and(|id| id == self.table.text(number));
-        let kind = match item.mode & 0o100 {
-            _ if item.kind != Kind::File => MemberKind::Symlink,
-            0 => MemberKind::File,
-            _ => MemberKind::Executable,
-        };
         let record = self.table.get(number);
-        let class = match (is_same, record.class) {
-            (true, _) if item.kind == Kind::Symlink => Class::Same,
-            (true, _) => with_mode(Class::Same, kind, record),
-            (false, Class::UndecidedAsStored) => with_mode(Class::AsStored, kind, record),
-            (false, _) if is_text => with_mode(Class::LineEndings, kind, record),
-            (false, _) => Class::Changed,
+        let content = match record.class {
+            _ if is_same => Class::Same,
+            Class::Changed if is_text => Class::LineEndings,
+            class => class,
         };
+        let class = member_kind(item.kind, item.mode)
+            .map_or(content, |kind| with_kind(content, kind, record));
         self.table.set(number, class);
         Ok(())
     }
 }
 
 impl Decider<'_> {
-    /// The id of what `item` has, and the id that it has if each line ends in `\n`.
-    fn ids(
-        &self,
-        item: &Item<'_>,
-        content: &mut dyn Read,
-    ) -> Result<(Option<ObjectId>, Option<ObjectId>)> {
+    /// The ids of what `item` has.
+    fn ids(&self, item: &Item<'_>, content: &mut dyn Read) -> Result<ContentIds> {
         if item.kind == Kind::Symlink {
-            return Ok((id(self.hash, item.link), None));
+            return Ok(content_ids(self.hash, item.link));
         }
-        if item.size <= SMALL {
-            let mut bytes = Vec::new();
-            let _ = content.read_to_end(&mut bytes).map_err(unreadable)?;
-            let found = id(self.hash, &bytes);
-            let text = with_newlines(&bytes).map(|text| id(self.hash, &text));
-            return Ok((found, text.unwrap_or(found)));
+        if item.size > SMALL {
+            return streamed_ids(self.hash, item.size, content, || ());
         }
-        let mut hasher = blob(self.hash, item.size);
-        let mut piece = vec![0; 64 << 10];
-        loop {
-            match content.read(&mut piece).map_err(unreadable)? {
-                0 => break,
-                read => hasher.update(&piece[..read]),
-            }
-        }
-        Ok((hasher.try_finalize().ok(), None))
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes).map_err(unreadable)?;
+        Ok(content_ids(self.hash, &bytes))
     }
 }

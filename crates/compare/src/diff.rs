@@ -4,7 +4,10 @@ use std::{collections::HashMap, io::Read};
 
 use similar::TextDiff;
 
-use super::table::{Class, Table, clean};
+use super::{
+    class::Class,
+    table::{Table, clean},
+};
 use sluice_base::error::{Result, printable_path};
 use sluice_format::unarchive::{Item, Kind, Visitor, unreadable};
 

@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::HashSet, io::Write};
 
 use bstr::{BStr, ByteSlice};
 
-use super::class::LineClass;
+use super::class::Class;
 use sluice_base::{
     error::{Error, Result, format_bytes, printable_path},
     io::print_line,
@@ -21,7 +21,7 @@ const PATH_MAX: usize = 64 << 10;
 #[derive(Default)]
 pub(super) struct Expectations {
     /// The patterns for each class.
-    classes: Vec<(LineClass, Exclude)>,
+    classes: Vec<(Class, Exclude)>,
     /// All rules, in order.
     rules: Vec<Rule>,
     /// The lines that matched something.
@@ -40,13 +40,13 @@ impl Expectations {
             }
             let end = line.find_byteset(" \t").unwrap_or(line.len());
             let (word, pattern) = (&line[..end], line[end..].trim_start());
-            let class = LineClass::expectable().find(|class| class.as_str().as_bytes() == word);
+            let class = Class::expectable().find(|class| class.as_str().as_bytes() == word);
             let class = class.filter(|_| !pattern.is_empty());
             let class = class.ok_or_else(|| refused(name, number))?;
             lines.push(Some((class, pattern)));
         }
-        let of = |class: LineClass| {
-            let pattern = |line: &Option<(LineClass, &[u8])>| match line {
+        let of = |class: Class| {
+            let pattern = |line: &Option<(Class, &[u8])>| match line {
                 Some((of, pattern)) if *of == class => pattern.to_vec(),
                 _ => Vec::new(),
             };
@@ -54,7 +54,7 @@ impl Expectations {
             let lines: Vec<_> = lines.iter().map(pattern).collect();
             (class, rules(name, &lines.join(&b'\n')))
         };
-        let classes: Vec<_> = LineClass::expectable().map(of).collect();
+        let classes: Vec<_> = Class::expectable().map(of).collect();
         let mut rules: Vec<_> = classes
             .iter()
             .flat_map(|(_, rules)| rules.clone())
@@ -71,7 +71,7 @@ impl Expectations {
     }
 
     /// Whether a difference of this `class` is expected at `path` or at a directory above it.
-    pub(super) fn expects(&self, class: LineClass, path: &[u8]) -> bool {
+    pub(super) fn expects(&self, class: Class, path: &[u8]) -> bool {
         let Some((_, patterns)) = self.classes.iter().find(|(of, _)| *of == class) else {
             return false;
         };
@@ -101,7 +101,7 @@ impl Expectations {
 }
 
 fn refused(name: &[u8], line: usize) -> Error {
-    let classes: Vec<_> = LineClass::expectable().map(LineClass::as_str).collect();
+    let classes: Vec<_> = Class::expectable().map(Class::as_str).collect();
     let number = line.to_string();
     let values = [&printable_path(BStr::new(name))[..], number.as_bytes()];
     Error::usage(format_bytes(
@@ -113,21 +113,21 @@ fn refused(name: &[u8], line: usize) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expectations, LineClass};
+    use super::{Class, Expectations};
 
     #[test]
     fn the_class_and_the_pattern_decide() {
         let text = b"# what autotools add\nadded configure\n added  m4/\n\nmissing .github/**\r\nadded !m4/own\n";
         let expected = Expectations::parse(b"x", text).expect("expectations");
         for (class, path, is_expected) in [
-            (LineClass::Added, "configure", true),
-            (LineClass::Added, "a/configure", true),
-            (LineClass::Changed, "configure", false),
-            (LineClass::Added, "m4/x", true),
-            (LineClass::Added, "m4", false),
-            (LineClass::Missing, ".github/a/b", true),
-            (LineClass::Missing, "m4/x", false),
-            (LineClass::Doubt, "configure", false),
+            (Class::Added, "configure", true),
+            (Class::Added, "a/configure", true),
+            (Class::Changed, "configure", false),
+            (Class::Added, "m4/x", true),
+            (Class::Added, "m4", false),
+            (Class::Missing, ".github/a/b", true),
+            (Class::Missing, "m4/x", false),
+            (Class::Doubt, "configure", false),
         ] {
             assert_eq!(
                 expected.expects(class, path.as_bytes()),

@@ -31,7 +31,7 @@ use std::{
 
 use bstr::{BString, ByteSlice};
 
-use class::{Counts, LineClass};
+use class::{Class, Counts};
 use classes::{FirstWalk, needs_content};
 use collector::{Contents, DAMAGED};
 use conversion::Decider;
@@ -57,7 +57,6 @@ use sluice_git::{
     },
     tree::Mode,
 };
-use table::Class;
 
 /// Runs the command.
 pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
@@ -307,9 +306,7 @@ impl Comparison<'_, '_> {
         let table = &mut contents.table;
         let paths = conversion::pathspecs(table, needs_content, names);
         let hash = self.repository.hash();
-        self.make(paths, &mut Decider { table, hash })?;
-        conversion::settle(&mut contents.table);
-        Ok(())
+        self.make(paths, &mut Decider { table, hash })
     }
 
     /// Writes which commit was found.
@@ -355,7 +352,7 @@ impl Comparison<'_, '_> {
         names: (&[u8], &[u8]),
         report: &mut Report<'_>,
     ) -> Result<()> {
-        if report.count(LineClass::Changed) == 0 {
+        if report.count(Class::Changed) == 0 {
             return Ok(());
         }
         let table = &mut contents.table;
@@ -430,7 +427,7 @@ impl Comparison<'_, '_> {
         report: &Report<'_>,
     ) -> Result<Naming> {
         let other = |words: String| Ok(Naming::Other(words));
-        let stored = report.count(LineClass::AsStored) - report.left_out;
+        let stored = report.count(Class::AsStored) - report.left_out;
         let left_out = counted(report.left_out, "file");
         match (stored, report.left_out, report.accepted) {
             (0, 0, 0) => {}

@@ -3,11 +3,11 @@
 
 use super::{
     applied,
-    class::LineClass,
+    class::Class,
     classes::Leaves,
     collector::Contents,
     report::{Line, Report},
-    table::{Class, Table},
+    table::Table,
 };
 use sluice_base::error::Result;
 use sluice_core::{
@@ -86,24 +86,18 @@ impl<'a, 'r> Listing<'a, 'r> {
         if record.kind == Kind::Directory && record.class == Class::Same {
             return Ok(());
         }
-        let (class, words) = match record.class {
-            Class::Same => (LineClass::Same, None),
-            Class::AsStored if reason.is_some() => (LineClass::AsStored, None),
-            Class::AsStored => (LineClass::AsStored, Some("attributes not applied")),
-            Class::Mode if record.mode & 0o7000 != 0 => {
-                (LineClass::Mode, Some("setuid, setgid or sticky"))
-            }
-            Class::Mode if record.mode & 0o100 != 0 => (LineClass::Mode, Some("executable")),
-            Class::Mode => (LineClass::Mode, Some("not executable")),
-            Class::Type => (LineClass::Type, Some(kind_words(record.kind))),
-            Class::LineEndings => (LineClass::LineEndings, None),
-            Class::Changed | Class::Undecided | Class::UndecidedAsStored => {
-                (LineClass::Changed, None)
-            }
-            // The rest has a line of its own.
-            Class::Unseen | Class::Twice => return Ok(()),
+        let class = record.class;
+        let words = match class {
+            // These have lines of their own.
+            Class::Added | Class::Twice => return Ok(()),
+            Class::AsStored if reason.is_none() => Some("attributes not applied"),
+            Class::Mode if record.mode & 0o7000 != 0 => Some("setuid, setgid or sticky"),
+            Class::Mode if record.mode & 0o100 != 0 => Some("executable"),
+            Class::Mode => Some("not executable"),
+            Class::Type => Some(kind_words(record.kind)),
+            _ => None,
         };
-        self.report.left_out += u64::from(class == LineClass::AsStored && reason.is_some());
+        self.report.left_out += u64::from(class == Class::AsStored && reason.is_some());
         self.report.line(Line {
             reason: words.or(reason.map(OmissionReason::as_str)),
             ..Line::new(class, path)
@@ -118,7 +112,7 @@ impl<'a, 'r> Listing<'a, 'r> {
         self.report.line(Line {
             reason: reason.map(OmissionReason::as_str),
             is_expected: reason.is_some(),
-            ..Line::new(LineClass::Missing, path)
+            ..Line::new(Class::Missing, path)
         })
     }
 
@@ -131,7 +125,7 @@ impl<'a, 'r> Listing<'a, 'r> {
         // A list of many entries leaves no room.
         let has_room = self.table.charge(DOUBLES * self.table.len()).is_ok();
         let mut classes = self.table.sorted().map(|it| self.table.get(it).class);
-        let has_added = classes.any(|class| class == Class::Unseen);
+        let has_added = classes.any(|class| class == Class::Added);
         let doubles = (has_added && has_room).then(|| {
             let paths = self.table.sorted().map(|it| self.table.path(it));
             Doubles::among(paths.map(PathHashes::of))
@@ -157,18 +151,18 @@ impl<'a, 'r> Listing<'a, 'r> {
                 let words = format!("{times} times");
                 self.report.line(Line {
                     reason: Some(&words),
-                    ..Line::new(LineClass::Twice, path)
+                    ..Line::new(Class::Twice, path)
                 })?;
                 times = 1;
             }
             let is_above = record.kind == Kind::Directory && self.table.has_below(name);
-            if record.class != Class::Unseen || is_above {
+            if record.class != Class::Added || is_above {
                 continue;
             }
             if self.is_directory && applied::is_state(name) {
                 self.report.line(Line {
                     reason: Some("written by git sluice apply"),
-                    ..Line::new(LineClass::Same, path)
+                    ..Line::new(Class::Same, path)
                 })?;
                 continue;
             }
@@ -187,7 +181,7 @@ impl<'a, 'r> Listing<'a, 'r> {
             self.report.line(Line {
                 reason: Some(&words[..]).filter(|words| !words.is_empty()),
                 size: (record.kind == Kind::File).then_some(record.size),
-                ..Line::new(LineClass::Added, path)
+                ..Line::new(Class::Added, path)
             })?;
         }
         Ok(())

@@ -10,17 +10,18 @@ use bstr::BStr;
 use gix_hash::Kind as HashKind;
 
 use super::{
-    classes::with_mode,
+    class::Class,
+    classes::{member_kind, with_kind},
     collector::Contents,
     input,
     listing::Listing,
     prefix,
-    table::{Class, Table},
+    table::Table,
 };
 use sluice_base::error::{Error, Result};
 use sluice_cli::{Args, Compare, Filters};
 use sluice_core::{context::Context, output::report::ArchiveResult};
-use sluice_format::{MemberKind, unarchive::Kind};
+use sluice_format::unarchive::Kind;
 use sluice_git::{
     objects::reader::Reader,
     repository::{Repository, treeish},
@@ -110,19 +111,16 @@ fn list(listing: &mut Listing<'_, '_>, other: &Contents, prefix: &[u8]) -> Resul
 /// The class of the entry `number` of `table`, compared with the entry `theirs` of the `other` one.
 fn class(table: &Table, number: usize, other: &Table, theirs: usize) -> Class {
     let (record, expected) = (table.get(number), other.get(theirs));
-    let kind = match expected.mode & 0o100 {
-        0 => MemberKind::File,
-        _ => MemberKind::Executable,
+    let content = if table.id(number) == other.id(theirs) {
+        Class::Same
+    } else if table.text(number) == other.text(theirs) {
+        Class::LineEndings
+    } else {
+        Class::Changed
     };
-    let is_equal = table.id(number) == other.id(theirs);
-    match (record.kind, expected.kind) {
-        (Kind::Directory, Kind::Directory) => Class::Same,
-        (Kind::File, Kind::File) if is_equal => with_mode(Class::Same, kind, record),
-        (Kind::File, Kind::File) if table.text(number) == other.text(theirs) => {
-            with_mode(Class::LineEndings, kind, record)
-        }
-        (Kind::Symlink, Kind::Symlink) if is_equal => Class::Same,
-        (one, other) if one == other => Class::Changed,
-        _ => Class::Type,
+    match member_kind(expected.kind, expected.mode.into()) {
+        Some(kind) => with_kind(content, kind, record),
+        None if record.kind == expected.kind => Class::Changed,
+        None => Class::Type,
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{
-    class::{Counts, LineClass},
+    class::{Class, Counts},
     collector::{Contents, Doubt},
     expect::Expectations,
 };
@@ -17,7 +17,7 @@ use sluice_format::unarchive::Kind;
 /// A line.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
-    pub(super) class: LineClass,
+    pub(super) class: Class,
     /// The path in the tree, or in the archive if it is not below the prefix.
     pub(super) path: &'a [u8],
     pub(super) reason: Option<&'a str>,
@@ -29,7 +29,7 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// A line without a reason and a size.
-    pub(super) fn new(class: LineClass, path: &'a [u8]) -> Self {
+    pub(super) fn new(class: Class, path: &'a [u8]) -> Self {
         Self {
             class,
             path,
@@ -61,7 +61,7 @@ impl Report<'_> {
             let path = doubt.path.strip_prefix(prefix).unwrap_or(&doubt.path);
             self.line(Line {
                 reason: Some(doubt.reason),
-                ..Line::new(LineClass::Doubt, path)
+                ..Line::new(Class::Doubt, path)
             })?;
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Report<'_> {
     }
 
     /// The number of lines of `class`.
-    pub(super) fn count(&self, class: LineClass) -> u64 {
+    pub(super) fn count(&self, class: Class) -> u64 {
         self.counts.of(class)
     }
 

@@ -2,38 +2,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use gix_hash::{Kind as HashKind, ObjectId, oid};
+use gix_hash::{Kind as HashKind, ObjectId};
 
+use super::class::Class;
 use sluice_base::{
     error::{Error, Result},
     threads::Lock,
 };
 use sluice_format::unarchive::{Item, Kind};
-
-/// What became of an entry, compared with the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    /// The tree does not have the path, as far as it was looked for.
-    Unseen,
-    /// As `git archive` writes it.
-    Same,
-    /// Equal to the blob, though an attribute would change it.
-    AsStored,
-    /// With another content.
-    Changed,
-    /// With a text that differs only in the ends of its lines.
-    LineEndings,
-    /// With another permission.
-    Mode,
-    /// Of another type.
-    Type,
-    /// Not the last entry of its path.
-    Twice,
-    /// Equal to the blob, which an attribute may change.
-    UndecidedAsStored,
-    /// Not equal to the blob, which an attribute may change.
-    Undecided,
-}
 
 /// An entry.
 pub(super) struct Record {
@@ -45,6 +21,7 @@ pub(super) struct Record {
     /// The permissions.
     pub(super) mode: u16,
     pub(super) kind: Kind,
+    /// What became of the entry. An entry is added until the tree turns out to have its path.
     pub(super) class: Class,
 }
 
@@ -70,6 +47,9 @@ pub(super) struct Table {
 /// The bytes of an entry whose text has an id of its own, about.
 const TEXT: usize = 64;
 
+/// The id of a content, and the id that it has as a text each line of which ends in `\n`.
+pub(super) type ContentIds = (Option<ObjectId>, Option<ObjectId>);
+
 /// The ids of contents, by number. Threads fill them in.
 pub(super) struct Ids {
     hash: HashKind,
@@ -79,15 +59,15 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Sets the id of the entry of this `number`.
-    pub(super) fn set(&self, number: usize, id: &oid) {
-        let len = self.hash.len_in_bytes();
-        self.bytes.lock()[number * len..][..len].copy_from_slice(id.as_bytes());
-    }
-
-    /// Sets the id that the text of this `number` has if each line ends in `\n`.
-    pub(super) fn set_text(&self, number: usize, id: ObjectId) {
-        let _ = self.texts.lock().insert(number, id);
+    /// Sets the ids of the entry of this `number`.
+    pub(super) fn set(&self, number: usize, (own, text): ContentIds) {
+        if let Some(own) = own {
+            let len = self.hash.len_in_bytes();
+            self.bytes.lock()[number * len..][..len].copy_from_slice(own.as_bytes());
+        }
+        if let Some(text) = text.filter(|_| text != own) {
+            self.texts.lock().insert(number, text);
+        }
     }
 
     fn get(&self, number: usize) -> ObjectId {
@@ -148,7 +128,7 @@ impl Table {
             size: item.size,
             mode: item.mode as u16,
             kind: item.kind,
-            class: Class::Unseen,
+            class: Class::Added,
         });
         self.names.extend_from_slice(path);
         let len = self.ids.hash.len_in_bytes();
@@ -189,8 +169,8 @@ impl Table {
             self.records[number].kind = match target {
                 Some(target) => {
                     self.records[number].size = self.records[target].size;
-                    let id = self.ids.get(target);
-                    self.ids.set(number, &id);
+                    let id = Some(self.ids.get(target));
+                    self.ids.set(number, (id, id));
                     Kind::File
                 }
                 None => Kind::Special,
@@ -260,7 +240,7 @@ impl Table {
     pub(super) fn reset(&mut self) {
         for record in self.records.iter_mut() {
             if record.class != Class::Twice {
-                record.class = Class::Unseen;
+                record.class = Class::Added;
             }
         }
     }
