@@ -63,5 +63,5 @@ pub fn run(input: &[u8]) {
     }
     let archive = with_checksums(input);
     let source = Source::Stream(Box::new(Cursor::new(archive)));
-    let _ = read(source, MEMORY, &mut Raw::default(), &mut Reader::default());
+    let _ = read(source, MEMORY, &Raw::default(), &mut Reader::default());
 }

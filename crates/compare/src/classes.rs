@@ -105,7 +105,7 @@ pub(super) fn needs_content(class: Class) -> bool {
 /// The class of the entry of this `number`, compared with `entry` of a plan. The content of a file decides what is sent of it if
 /// `content_decides`.
 fn class(entry: &Entry, content_decides: bool, table: &Table, number: usize) -> Class {
-    let is_stored = !matches!(entry.blob, Blob::Extra(_)) && table.id(number) == entry.id;
+    let is_stored = !matches!(entry.blob, Blob::Extra(_)) && table.ids.get(number) == entry.id;
     let is_plain = entry.treatment.is_none() && !content_decides;
     let content = match entry.disposition {
         _ if !is_stored => Class::Changed,

@@ -7,13 +7,11 @@ use std::{
     thread,
 };
 
-use gix_hash::Kind as HashKind;
-
 use super::{
     class::Class,
     classes::{member_kind, needs_content, with_kind},
-    collector::{SMALL, content_ids, streamed_ids},
-    table::{ContentIds, Table},
+    ids::SMALL,
+    table::Table,
 };
 use sluice_base::{
     error::{Error, Result},
@@ -75,21 +73,27 @@ pub(super) fn make(
 }
 
 /// Decides about the entries of a table whose content is needed. Those of which no archive is made keep their class.
-pub(super) struct Decider<'a> {
-    pub(super) table: &'a mut Table,
-    pub(super) hash: HashKind,
-}
+pub(super) struct Decider<'a>(pub(super) &'a mut Table);
 
 impl Visitor for Decider<'_> {
     fn entry(&mut self, item: &Item<'_>, content: &mut dyn Read) -> Result<()> {
-        let number = self.table.find(item.path);
-        let Some(number) = number.filter(|it| needs_content(self.table.get(*it).class)) else {
+        let number = self.0.find(item.path);
+        let Some(number) = number.filter(|it| needs_content(self.0.get(*it).class)) else {
             return Ok(());
         };
-        let (found, text) = self.ids(item, content)?;
-        let is_same = found.is_some_and(|id| id == self.table.id(number));
-        let is_text = text.is_some_and(|id| id == self.table.text(number));
-        let record = self.table.get(number);
+        let ids = &self.0.ids;
+        let (own, text) = match item.kind {
+            Kind::Symlink => ids.of(item.link),
+            _ if item.size > SMALL => ids.of_stream(item.size, content, || ())?,
+            _ => {
+                let mut bytes = Vec::new();
+                content.read_to_end(&mut bytes).map_err(unreadable)?;
+                ids.of(&bytes)
+            }
+        };
+        let is_same = own == Some(ids.get(number));
+        let is_text = text == Some(ids.text(number));
+        let record = self.0.get(number);
         let content = match record.class {
             _ if is_same => Class::Same,
             Class::Changed if is_text => Class::LineEndings,
@@ -97,22 +101,7 @@ impl Visitor for Decider<'_> {
         };
         let class = member_kind(item.kind, item.mode)
             .map_or(content, |kind| with_kind(content, kind, record));
-        self.table.set(number, class);
+        self.0.set(number, class);
         Ok(())
-    }
-}
-
-impl Decider<'_> {
-    /// The ids of what `item` has.
-    fn ids(&self, item: &Item<'_>, content: &mut dyn Read) -> Result<ContentIds> {
-        if item.kind == Kind::Symlink {
-            return Ok(content_ids(self.hash, item.link));
-        }
-        if item.size > SMALL {
-            return streamed_ids(self.hash, item.size, content, || ());
-        }
-        let mut bytes = Vec::new();
-        content.read_to_end(&mut bytes).map_err(unreadable)?;
-        Ok(content_ids(self.hash, &bytes))
     }
 }

@@ -14,6 +14,7 @@ use super::{
     expect::Expectations,
     naming::quoted,
     report::Report,
+    table::Table,
 };
 use sluice_base::{
     error::{Error, Result},
@@ -37,13 +38,12 @@ pub(super) fn read(
     };
     let screen = context.screen(&options.progress);
     let reading = Reading {
-        hash,
         threads: args.run.threads,
         memory: args.run.memory,
         console: Console::new(&mut *context.messages, screen),
         meter: Meter::new("Comparing", len.map_or(Total::Unknown, Total::Bytes)),
     };
-    let mut contents = collect(source, reading)?;
+    let mut contents = collect(source, Table::new(hash, args.run.memory), reading)?;
     contents.comment = contents.comment.or(applied);
     match &contents.base {
         None => Ok(contents),

@@ -13,6 +13,7 @@ mod conversion;
 mod diff;
 mod expect;
 mod form;
+mod ids;
 mod input;
 mod listing;
 mod naming;
@@ -305,8 +306,7 @@ impl Comparison<'_, '_> {
     fn decide(&mut self, contents: &mut Contents, names: (&[u8], &[u8])) -> Result<()> {
         let table = &mut contents.table;
         let paths = conversion::pathspecs(table, needs_content, names);
-        let hash = self.repository.hash();
-        self.make(paths, &mut Decider { table, hash })
+        self.make(paths, &mut Decider(table))
     }
 
     /// Writes which commit was found.
@@ -370,12 +370,8 @@ impl Comparison<'_, '_> {
             write: &mut |lines| report.write(lines),
             prefix: names.0,
         };
-        let (_, outcome) = unarchive::read(
-            source,
-            self.args.run.memory,
-            &mut Raw::default(),
-            &mut differ,
-        );
+        let (_, outcome) =
+            unarchive::read(source, self.args.run.memory, &Raw::default(), &mut differ);
         match outcome {
             // Damage was found before.
             Err(error) if error.exit_status() == DAMAGED => Ok(()),

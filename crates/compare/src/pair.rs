@@ -111,9 +111,9 @@ fn list(listing: &mut Listing<'_, '_>, other: &Contents, prefix: &[u8]) -> Resul
 /// The class of the entry `number` of `table`, compared with the entry `theirs` of the `other` one.
 fn class(table: &Table, number: usize, other: &Table, theirs: usize) -> Class {
     let (record, expected) = (table.get(number), other.get(theirs));
-    let content = if table.id(number) == other.id(theirs) {
+    let content = if table.ids.get(number) == other.ids.get(theirs) {
         Class::Same
-    } else if table.text(number) == other.text(theirs) {
+    } else if table.ids.text(number) == other.ids.text(theirs) {
         Class::LineEndings
     } else {
         Class::Changed

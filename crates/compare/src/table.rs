@@ -1,14 +1,11 @@
 //! The entries of an archive, sorted by path: a few dozen bytes for each entry in addition to its path. Contents are ids.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use gix_hash::{Kind as HashKind, ObjectId};
 
-use super::class::Class;
-use sluice_base::{
-    error::{Error, Result},
-    threads::Lock,
-};
+use super::{class::Class, ids::Ids};
+use sluice_base::error::{Error, Result};
 use sluice_format::unarchive::{Item, Kind};
 
 /// An entry.
@@ -31,7 +28,7 @@ pub(super) struct Table {
     records: Vec<Record>,
     /// The hard links by number, each with the path that it names.
     links: Vec<(usize, Vec<u8>)>,
-    ids: Arc<Ids>,
+    pub(super) ids: Arc<Ids>,
     /// The numbers of all entries, sorted by path. Equal paths keep their order.
     order: Vec<u32>,
     /// Where the last path was found in the order.
@@ -47,35 +44,6 @@ pub(super) struct Table {
 /// The bytes of an entry whose text has an id of its own, about.
 const TEXT: usize = 64;
 
-/// The id of a content, and the id that it has as a text each line of which ends in `\n`.
-pub(super) type ContentIds = (Option<ObjectId>, Option<ObjectId>);
-
-/// The ids of contents, by number. Threads fill them in.
-pub(super) struct Ids {
-    hash: HashKind,
-    bytes: Lock<Vec<u8>>,
-    /// The ids of texts with `\r\n`, as if each line ended in `\n`.
-    texts: Lock<HashMap<usize, ObjectId>>,
-}
-
-impl Ids {
-    /// Sets the ids of the entry of this `number`.
-    pub(super) fn set(&self, number: usize, (own, text): ContentIds) {
-        if let Some(own) = own {
-            let len = self.hash.len_in_bytes();
-            self.bytes.lock()[number * len..][..len].copy_from_slice(own.as_bytes());
-        }
-        if let Some(text) = text.filter(|_| text != own) {
-            self.texts.lock().insert(number, text);
-        }
-    }
-
-    fn get(&self, number: usize) -> ObjectId {
-        let len = self.hash.len_in_bytes();
-        ObjectId::from_bytes_or_panic(&self.bytes.lock()[number * len..][..len])
-    }
-}
-
 impl Table {
     /// A table of at most `limit` bytes.
     pub(super) fn new(hash: HashKind, limit: u64) -> Self {
@@ -83,11 +51,7 @@ impl Table {
             names: Vec::new(),
             records: Vec::new(),
             links: Vec::new(),
-            ids: Arc::new(Ids {
-                hash,
-                bytes: Lock::new(Vec::new()),
-                texts: Lock::new(HashMap::new()),
-            }),
+            ids: Arc::new(Ids::new(hash)),
             order: Vec::new(),
             at: 0,
             made: None,
@@ -105,16 +69,11 @@ impl Table {
         Ok(())
     }
 
-    /// The ids, for threads.
-    pub(super) fn ids(&self) -> Arc<Ids> {
-        Arc::clone(&self.ids)
-    }
-
     /// Adds an entry at `path`, without the id of its content. Returns its number.
     pub(super) fn push(&mut self, path: &[u8], item: &Item<'_>) -> Result<usize> {
         let number = self.records.len();
         let each = size_of::<Record>() + size_of::<u32>() + self.ids.hash.len_in_bytes();
-        let texts = self.ids.texts.lock().len();
+        let texts = self.ids.resize(number + 1);
         self.charge(each + path.len() + TEXT * (texts - self.texts))?;
         self.texts = texts;
         if item.kind == Kind::HardLink {
@@ -131,8 +90,6 @@ impl Table {
             class: Class::Added,
         });
         self.names.extend_from_slice(path);
-        let len = self.ids.hash.len_in_bytes();
-        self.ids.bytes.lock().resize((number + 1) * len, 0);
         Ok(number)
     }
 
@@ -227,13 +184,9 @@ impl Table {
         &self.names[record.start as usize..][..record.path_len as usize]
     }
 
-    pub(super) fn id(&self, number: usize) -> ObjectId {
-        self.ids.get(number)
-    }
-
     /// Whether the entry of this `number` has the content of the blob `id`, as stored or with CRLF.
     pub(super) fn has_id(&self, number: usize, id: ObjectId) -> bool {
-        self.id(number) == id || self.text(number) == id
+        self.ids.get(number) == id || self.ids.text(number) == id
     }
 
     /// Forgets what became of the entries.
@@ -273,12 +226,6 @@ impl Table {
     pub(super) fn made_path(&self, number: usize) -> Option<&[u8]> {
         let (_, original) = self.made.filter(|(made, _)| *made == number)?;
         Some(self.path(original))
-    }
-
-    /// The id of a file whose lines end in `\n`.
-    pub(super) fn text(&self, number: usize) -> ObjectId {
-        let text = self.ids.texts.lock().get(&number).copied();
-        text.unwrap_or_else(|| self.id(number))
     }
 
     pub(super) fn get(&self, number: usize) -> &Record {

@@ -37,7 +37,7 @@ pub enum Form {
 pub fn read(
     source: Source,
     memory: u64,
-    raw: &mut Raw,
+    raw: &Raw,
     visitor: &mut dyn Visitor,
 ) -> (Form, Result<()>) {
     match source {
@@ -54,7 +54,7 @@ pub fn read(
 fn read_stream(
     stream: Box<dyn Read + Send>,
     memory: u64,
-    raw: &mut Raw,
+    raw: &Raw,
     visitor: &mut dyn Visitor,
 ) -> (Form, Result<()>) {
     match compression::open(stream, raw.clone()) {
