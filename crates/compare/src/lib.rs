@@ -214,19 +214,16 @@ impl Comparison<'_, '_> {
 
     /// Finds the nearest tag: ids choose a few, and a whole comparison with each of these decides.
     fn search(&mut self, contents: &mut Contents) -> Result<()> {
-        let given = self.args.content.prefix.clone();
-        let extras = self.args.content.extras.clone();
+        let given = self.args.clone();
         let below = self.repository.prefix.clone();
         let table = &mut contents.table;
-        let prefix = given.as_deref().map(OsStr::as_bytes);
+        let prefix = given.content.prefix.as_deref().map(OsStr::as_bytes);
         let candidates = commit::candidates(&self.repository, table, &below, prefix)?;
-        let (mut finalists, mut failure, mut tried) = (Vec::new(), None, 0);
-        for candidate in candidates.iter().take(FINALISTS) {
-            tried += 1;
-            let tag = OsString::from_vec(candidate.name.to_vec());
-            self.args.content.treeish = Some(tag);
-            self.args.content.prefix.clone_from(&given);
-            self.args.content.extras.clone_from(&extras);
+        let (mut finalists, mut failure) = (Vec::new(), None);
+        let mut rest = candidates.iter();
+        for candidate in rest.by_ref().take(FINALISTS) {
+            self.args = given.clone();
+            self.args.content.treeish = Some(OsString::from_vec(candidate.name.to_vec()));
             match self.count(contents) {
                 Ok(counts) => finalists.push((counts.rank(candidate.rank.time), candidate, counts)),
                 Err(error) => failure = failure.or(Some(error)),
@@ -240,14 +237,12 @@ impl Comparison<'_, '_> {
             return Err(failure.unwrap_or_else(|| Error::fatal("no tag can be compared")));
         };
         // Of those that were not compared, only the ids say that they are as near.
-        let others = candidates.iter().skip(tried);
         let tied = finalists.iter().filter(|it| it.0.ties(&rank)).count() - 1
-            + others.filter(|it| it.rank.ties(&best.rank)).count();
+            + rest.filter(|it| it.rank.ties(&best.rank)).count();
         contents.table.reset();
-        self.args.content.prefix = given;
-        self.args.content.extras = extras;
-        self.refs = CommitNames::At(vec![best.name.to_str_lossy().into_owned()]);
+        self.args = given;
         self.args.content.treeish = Some(OsString::from_vec(best.name.to_vec()));
+        self.refs = CommitNames::At(vec![best.name.to_str_lossy().into_owned()]);
         self.nearest = Some((counts.differences(), tied));
         Ok(())
     }
@@ -399,14 +394,11 @@ impl Comparison<'_, '_> {
         result.prefix = prefix.to_string_lossy().into_owned();
         let mut result = report.count_files(contents, result, self.context.messages)?;
         let naming = self.name(contents, found, report)?;
-        let is_other = matches!(naming, Naming::Other(_));
-        match naming {
-            Naming::Command(command, note) => {
-                result.result = "identical";
-                (result.command, result.bytes) = (Some(command), note);
-            }
-            Naming::Other(words) => result.bytes = Some(words),
+        let is_other = naming.command.is_none();
+        if !is_other {
+            result.result = "identical";
         }
+        (result.command, result.bytes) = (naming.command, naming.words);
         report.end(result)?;
         if is_other && self.options.bytes {
             Err(Error::archive_differs())
@@ -422,19 +414,16 @@ impl Comparison<'_, '_> {
         found: &FirstWalk,
         report: &Report<'_>,
     ) -> Result<Naming> {
-        let other = |words: String| Ok(Naming::Other(words));
-        let stored = report.count(Class::AsStored) - report.left_out;
-        let left_out = counted(report.left_out, "file");
-        match (stored, report.left_out, report.accepted) {
-            (0, 0, 0) => {}
-            (0, 0, accepted) => return other(counted(accepted, "accepted difference")),
-            (0, _, _) => return other(format!("{left_out} that git archive leaves out")),
-            (stored, _, _) => {
-                return other(format!(
-                    "{} as stored, attributes not applied",
-                    counted(stored, "file")
-                ));
-            }
+        let left_out = report.left_out;
+        let stored = report.count(Class::AsStored) - left_out;
+        let words = match (stored, left_out, report.accepted) {
+            (0, 0, 0) => None,
+            (0, 0, accepted) => Some(counted(accepted, "accepted difference")),
+            (0, ..) => Some(counted(left_out, "file") + " that git archive leaves out"),
+            (stored, ..) => Some(counted(stored, "file") + " as stored, attributes not applied"),
+        };
+        if let Some(words) = words {
+            return Ok(Naming::other(words));
         }
         let content = &self.args.content;
         let has_options = self.args.filters != Filters::default()
@@ -442,18 +431,12 @@ impl Comparison<'_, '_> {
             || content.worktree_attributes
             || content.relative.is_some()
             || content.stable;
-        let mut words = String::new();
-        let prefix = content
-            .prefix
-            .as_deref()
-            .filter(|prefix| !prefix.is_empty());
+        let prefix = content.prefix.iter().filter(|prefix| !prefix.is_empty());
         let prefix = prefix.map(|prefix| [b"--prefix=", prefix.as_bytes()].concat());
         let treeish = content.treeish.iter().chain(&content.paths);
         let treeish = treeish.map(|word| word.as_bytes().to_vec());
-        for word in prefix.into_iter().chain(treeish) {
-            words.push(' ');
-            words.push_str(&quoted(&word));
-        }
+        let words = prefix.chain(treeish);
+        let words = words.map(|word| format!(" {}", quoted(&word))).collect();
         let format = match contents.form {
             Form::Zip => "zip",
             _ => "tar",

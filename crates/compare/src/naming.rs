@@ -3,13 +3,15 @@
 //! A tar is not made again: its files are the same, so all that is around them decides. Compressed bytes and zips are made again and
 //! compared as they come.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    ops::Range,
+};
 
 use bstr::{BString, ByteSlice};
-use gix_hash::{Hasher, Kind as HashKind, ObjectId, hasher};
 use sluice_deflate::{Dialect, Level};
 
-use super::{classes::FirstWalk, collector::Contents};
+use super::{classes::FirstWalk, collector::Contents, form::TarForm};
 use sluice_base::{
     error::{Result, format_bytes, printable_path},
     progress::{Console, Meter, Total},
@@ -18,20 +20,40 @@ use sluice_core::{
     archive::{self, ArchiveOutputs, RunStats},
     request::{Request, format::Format},
 };
-use sluice_format::unarchive::{Compression, Form, HEAD_LEN, Raw};
+use sluice_format::unarchive::{Compression, Form, Raw};
 use sluice_git::repository::{settings::Umask, tags::CommitNames};
 
-/// The flag of a gzip header that says that a name follows.
+/// The fields of a gzip header (RFC 1952, section 2.3): flags, of which one says that a name follows, and the time.
+const FLAGS: usize = 3;
 const HAS_NAME: u8 = 8;
-/// The levels that a gzip header and a zip entry do not tell apart, the likeliest first.
-const LEVELS: [u8; 9] = [6, 9, 1, 5, 7, 8, 4, 3, 2];
+const TIME: Range<usize> = 4..8;
+/// The levels of compression, the likeliest first.
+const LEVELS: [u8; 10] = [6, 9, 1, 5, 7, 8, 4, 3, 2, 0];
+/// The programs that git lets compress, each with its setting and a note.
+const DIALECTS: [(Dialect, &str, &str); 2] = [
+    (Dialect::Zlib, "", "bytes of git 2.38 and later"),
+    (
+        Dialect::Gzip,
+        " -c tar.tar.gz.command='gzip -cn'",
+        "bytes of gzip -n, as git before 2.38 and code hosts write them",
+    ),
+];
 
-/// What is known of the bytes.
-pub(super) enum Naming {
-    /// This command makes them. The note says more.
-    Command(String, Option<String>),
-    /// They are others.
-    Other(String),
+type Messages = dyn Write + Send + 'static;
+
+/// What is known of the bytes: the command that makes them and perhaps a note, or only words that say how they differ.
+pub(super) struct Naming {
+    pub(super) command: Option<String>,
+    pub(super) words: Option<String>,
+}
+
+impl Naming {
+    pub(super) fn other(words: impl Into<String>) -> Self {
+        Self {
+            command: None,
+            words: Some(words.into()),
+        }
+    }
 }
 
 /// An archive whose files are the same as those of a request.
@@ -48,26 +70,25 @@ pub(super) struct SameFiles<'a> {
 
 impl SameFiles<'_> {
     /// Names the bytes. Messages go to `messages`.
-    pub(super) fn name(mut self, messages: &mut (dyn Write + Send + 'static)) -> Result<Naming> {
-        match self.contents.form {
-            Form::Zip => self.name_zip(messages),
-            Form::Tar(compression) => match self.name_tar()? {
-                Naming::Command(command, _) => match compression {
-                    None => Ok(Naming::Command(command, None)),
-                    Some(Compression::Gzip) => self.name_gzip(messages),
-                    Some(other) => {
-                        let note = format!("compressed with {}", other.program());
-                        Ok(Naming::Command(command, Some(note)))
-                    }
-                },
-                other => Ok(other),
-            },
-            Form::Directory => Ok(Naming::Other("a directory has none".to_owned())),
+    pub(super) fn name(mut self, messages: &mut Messages) -> Result<Naming> {
+        let compression = match self.contents.form {
+            Form::Directory => return Ok(Naming::other("a directory has none")),
+            Form::Zip => return self.name_zip(messages),
+            Form::Tar(compression) => compression,
+        };
+        if let Some(words) = self.difference_of_tar()? {
+            return Ok(Naming::other(words));
         }
+        let note = match compression {
+            None => None,
+            Some(Compression::Gzip) => return self.name_gzip(messages),
+            Some(other) => Some(format!("compressed with {}", other.program())),
+        };
+        Ok(self.named("", "tar", note))
     }
 
-    /// The command for `format`, which may need a setting.
-    fn command(&self, setting: &str, format: &str) -> String {
+    /// The command for `format`, which may need a setting, and a note.
+    fn named(&self, setting: &str, format: &str, note: Option<String>) -> Naming {
         let Self {
             request,
             words,
@@ -92,11 +113,17 @@ impl SameFiles<'_> {
         } else {
             ("", "")
         };
-        format!("git{umask}{setting}{archive} archive --format={format}{mtime}{options}{words}")
+        let command = format!(
+            "git{umask}{setting}{archive} archive --format={format}{mtime}{options}{words}"
+        );
+        Naming {
+            command: Some(command),
+            words: note,
+        }
     }
 
-    /// Names the tar, with the time and the permissions that it shows.
-    fn name_tar(&mut self) -> Result<Naming> {
+    /// How the tar differs from git's with the time and the permissions that it shows, if it does.
+    fn difference_of_tar(&mut self) -> Result<Option<&'static str>> {
         let tar = &self.contents.tar;
         if let (Some(time), false) = (tar.time, tar.has_other_times) {
             self.request.content.mtime = time;
@@ -104,25 +131,23 @@ impl SameFiles<'_> {
         if let Some(bits) = tar.umask() {
             self.request.content.umask = Umask::Bits(bits);
         }
-        let mut made = hasher(HashKind::Sha256);
+        let mut made = TarForm::default();
         let table = &mut self.contents.table;
         let mut size_of = |name: &[u8]| {
             let number = table.find(name);
             number.map_or(0, |number| table.get(number).size)
         };
         let is_known = archive::frame(self.request.clone(), &mut size_of, &mut |bytes| {
-            made.update(bytes);
+            made.frame(bytes);
             Ok(())
         })?;
         if !is_known {
             let words = "not compared, because the repository lacks the targets of links";
-            return Ok(Naming::Other(words.to_owned()));
+            return Ok(Some(words));
         }
-        let made = made.try_finalize().ok();
-        if made.is_some() && made == self.contents.tar.digest() {
-            return Ok(Naming::Command(self.command("", "tar"), None));
-        }
-        Ok(Naming::Other(self.tar_words().to_owned()))
+        let made = made.digest();
+        let is_same = made.is_some() && made == self.contents.tar.digest();
+        Ok((!is_same).then(|| self.tar_words()))
     }
 
     /// The first difference of a tar from git's.
@@ -151,83 +176,61 @@ impl SameFiles<'_> {
     }
 
     /// Names the bytes of a gzip, whose tar is git's.
-    fn name_gzip(&self, messages: &mut (dyn Write + Send + 'static)) -> Result<Naming> {
+    fn name_gzip(&self, messages: &mut Messages) -> Result<Naming> {
         let head = self.contents.raw.head();
-        let [_, _, _, flags, time @ .., level, _] = &head[..10.min(head.len())] else {
-            return Ok(Naming::Other("another compressor".to_owned()));
-        };
-        if flags & HAS_NAME != 0 {
-            return Ok(Naming::Other("the gzip header has a name".to_owned()));
+        if head.get(FLAGS).is_some_and(|flags| flags & HAS_NAME != 0) {
+            return Ok(Naming::other("the gzip header has a name"));
         }
-        if time != [0; 4] {
-            return Ok(Naming::Other("the gzip header has a time".to_owned()));
+        if head.get(TIME) != Some(&[0; 4]) {
+            return Ok(Naming::other("the gzip header has a time"));
         }
-        let levels: &[u8] = match level {
-            2 => &[9],
-            4 => &[1],
-            _ => &LEVELS,
-        };
-        let dialects = [Dialect::Zlib, Dialect::Gzip];
-        let candidates = levels
-            .iter()
-            .flat_map(|level| dialects.map(|dialect| (level, dialect)));
-        for (number, dialect) in candidates {
-            let level = Level::new(*number).unwrap_or(Level::DEFAULT);
-            if !self.makes(Format::TarGz(level, dialect), messages)? {
-                continue;
+        for level in LEVELS.into_iter().filter_map(Level::new) {
+            for (dialect, setting, note) in DIALECTS {
+                if self.makes(Format::TarGz(level, dialect), messages)? {
+                    let format = format!("tar.gz{}", level_option(level));
+                    return Ok(self.named(setting, &format, Some(note.to_owned())));
+                }
             }
-            let (setting, note) = if dialect == Dialect::Gzip {
-                (
-                    " -c tar.tar.gz.command='gzip -cn'",
-                    "bytes of gzip -n, as git before 2.38 and code hosts write them",
-                )
-            } else {
-                ("", "bytes of git 2.38 and later")
-            };
-            let command = self.command(setting, &format!("tar.gz{}", level_option(level)));
-            return Ok(Naming::Command(command, Some(note.to_owned())));
         }
-        Ok(Naming::Other(
-            "the tar is git's, from another compressor".to_owned(),
-        ))
+        Ok(Naming::other("the tar is git's, from another compressor"))
     }
 
-    fn name_zip(&self, messages: &mut (dyn Write + Send + 'static)) -> Result<Naming> {
-        for number in LEVELS.into_iter().chain([0]) {
-            let level = Level::new(number).unwrap_or(Level::DEFAULT);
+    fn name_zip(&self, messages: &mut Messages) -> Result<Naming> {
+        for level in LEVELS.into_iter().filter_map(Level::new) {
             if self.makes(Format::Zip(level), messages)? {
-                let option = level_option(level);
-                return Ok(Naming::Command(
-                    self.command("", &format!("zip{option}")),
-                    None,
-                ));
+                return Ok(self.named("", &format!("zip{}", level_option(level)), None));
             }
         }
-        let words = match self.contents.comment {
+        Ok(Naming::other(match self.contents.comment {
             None => "no comment names the commit",
             Some(_) if !self.found.has_directories => "directories have no entries",
             Some(_) if !self.found.is_in_order => "the entries are in another order",
             Some(_) => "other times, time zone or compressor",
-        };
-        Ok(Naming::Other(words.to_owned()))
+        }))
     }
 
     /// Whether the archive in `format` has the bytes of the file.
-    fn makes(&self, format: Format, messages: &mut (dyn Write + Send + 'static)) -> Result<bool> {
+    fn makes(&self, format: Format, messages: &mut Messages) -> Result<bool> {
         let mut request = self.request.clone();
         request.content.format = format;
-        let mut expected = Expected::new(&self.contents.raw);
+        let whole = &self.contents.raw;
+        let mut expected = Expected {
+            whole,
+            made: Raw::default(),
+        };
         let outputs = ArchiveOutputs {
             destination: &mut expected,
             console: Console::new(messages, None),
             meter: Meter::new("Archiving", Total::Unknown),
         };
-        let made = archive::run(request, outputs, &mut RunStats::default());
-        if expected.differs {
+        let outcome = archive::run(request, outputs, &mut RunStats::default());
+        let made = expected.made;
+        if !whole.may_follow(&made) {
             return Ok(false);
         }
-        made?;
-        Ok(expected.are_all())
+        outcome?;
+        let digest = made.digest();
+        Ok(made.len() == whole.len() && digest.is_some() && digest == whole.digest())
     }
 }
 
@@ -238,48 +241,20 @@ fn level_option(level: Level) -> String {
     }
 }
 
-/// Takes bytes as long as they may be those of a file.
-struct Expected {
-    head: Vec<u8>,
-    len: u64,
-    digest: Option<ObjectId>,
-    at: u64,
-    hasher: Hasher,
-    differs: bool,
+/// Takes bytes as long as they may be those of the whole file.
+struct Expected<'a> {
+    whole: &'a Raw,
+    made: Raw,
 }
 
-impl Expected {
-    fn new(raw: &Raw) -> Self {
-        Self {
-            head: raw.head(),
-            len: raw.len(),
-            digest: raw.digest(),
-            at: 0,
-            hasher: hasher(HashKind::Sha256),
-            differs: false,
-        }
-    }
-
-    /// Whether these were all bytes of the file.
-    fn are_all(self) -> bool {
-        let made = self.hasher.try_finalize().ok();
-        self.at == self.len && made.is_some() && made == self.digest
-    }
-}
-
-impl Write for Expected {
+impl Write for Expected<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let at = (self.at as usize).min(HEAD_LEN);
-        let known = self.head.get(at..).unwrap_or_default();
-        let compared = known.len().min(bytes.len());
-        let end = self.at + bytes.len() as u64;
-        if known[..compared] != bytes[..compared] || end > self.len {
-            self.differs = true;
-            return Err(io::Error::other("the bytes differ"));
+        self.made.add(bytes);
+        if self.whole.may_follow(&self.made) {
+            Ok(bytes.len())
+        } else {
+            Err(io::Error::other("the bytes differ"))
         }
-        self.hasher.update(bytes);
-        self.at = end;
-        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -23,7 +23,7 @@ use sluice_base::{
 };
 
 /// The first bytes of a file that are kept: enough to tell compressors apart.
-pub const HEAD_LEN: usize = 64 << 10;
+const HEAD_LEN: usize = 64 << 10;
 const BUFFER: usize = 128 << 10;
 const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 /// The first bytes of a skippable frame of Zstandard, from the second on.
@@ -101,7 +101,7 @@ impl Raw {
         self.len() == 0
     }
 
-    /// The first bytes, at most [`HEAD_LEN`].
+    /// The first bytes, at most 64 KiB.
     pub fn head(&self) -> Vec<u8> {
         self.0.lock().head.clone()
     }
@@ -118,6 +118,12 @@ impl Raw {
         raw.head.extend_from_slice(&bytes[..room.min(bytes.len())]);
         raw.len += bytes.len() as u64;
         raw.hasher.update(bytes);
+    }
+
+    /// Whether these bytes may go on after those of `begin`, as far as the length and the first bytes tell.
+    pub fn may_follow(&self, begin: &Self) -> bool {
+        let (raw, begin) = (self.0.lock(), begin.0.lock());
+        begin.len <= raw.len && raw.head.starts_with(&begin.head)
     }
 
     /// Counts bytes that are added later, or never.

@@ -19,7 +19,7 @@ mod tar;
 mod zip;
 mod zip_grammar;
 
-pub use compression::{Compression, HEAD_LEN, Members, Raw};
+pub use compression::{Compression, Members, Raw};
 pub use damage::unreadable;
 pub use feed::{Feed, Feeder, feed};
 pub use item::{Item, Kind, Visitor};
