@@ -1,66 +1,64 @@
 //! Reads a directory as if it were an archive. Links are not followed, and of `.git` at the top only the directory is an entry.
 
 use std::{
-    fs::{self, File, Metadata},
+    fs::{self, File},
     io::{self, Read},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use super::{
-    damage::damaged,
-    item::{Item, Kind, Visitor},
-};
+use walkdir::WalkDir;
+
+use super::item::{Item, Kind, Visitor};
 use sluice_base::error::{Error, Result, format_bytes, strerror};
 
 /// Reads all that is below the directory `top`.
 pub(super) fn read(top: &Path, visitor: &mut dyn Visitor) -> Result<()> {
-    let mut directories = vec![top.to_owned()];
-    while let Some(directory) = directories.pop() {
-        let entries = fs::read_dir(&directory).map_err(|error| failed(&directory, &error))?;
-        for entry in entries {
-            let path = entry.map_err(|error| failed(&directory, &error))?.path();
-            let below = path.strip_prefix(top).unwrap_or(&path);
-            let metadata = path
-                .symlink_metadata()
-                .map_err(|error| failed(&path, &error))?;
-            read_entry((&path, below), &metadata, visitor)?;
-            // A repository is no part of what it holds, but it must not go unnoticed.
-            if metadata.is_dir() && below != Path::new(".git") {
-                directories.push(path);
-            }
+    let mut entries = WalkDir::new(top).min_depth(1).into_iter();
+    while let Some(entry) = entries.next() {
+        let entry = entry.map_err(|error| {
+            let cause = error.io_error().expect("links are not followed");
+            failed(error.path().unwrap_or(top), cause)
+        })?;
+        let below = entry.path().strip_prefix(top).unwrap_or(entry.path());
+        read_entry(entry.path(), below, visitor)?;
+        // A repository is no part of what it holds, but it must not go unnoticed.
+        if below == Path::new(".git") && entry.file_type().is_dir() {
+            entries.skip_current_dir();
         }
     }
     Ok(())
 }
 
-fn read_entry(
-    (path, below): (&Path, &Path),
-    metadata: &Metadata,
-    visitor: &mut dyn Visitor,
-) -> Result<()> {
-    let mut item = Item {
+fn read_entry(path: &Path, below: &Path, visitor: &mut dyn Visitor) -> Result<()> {
+    let failed = |error: io::Error| failed(path, &error);
+    let metadata = path.symlink_metadata().map_err(failed)?;
+    let mut target = PathBuf::new();
+    let mut content: Box<dyn Read> = Box::new(io::empty());
+    let kind = if metadata.is_dir() {
+        Kind::Directory
+    } else if metadata.is_symlink() {
+        target = fs::read_link(path).map_err(failed)?;
+        Kind::Symlink
+    } else if metadata.is_file() {
+        content = Box::new(open(path).map_err(failed)?.take(metadata.len()));
+        Kind::File
+    } else {
+        Kind::Special
+    };
+    let item = Item {
         path: below.as_os_str().as_bytes(),
-        kind: Kind::Special,
+        kind,
         mode: metadata.permissions().mode() & 0o7777,
-        size: 0,
-        link: b"",
+        size: if kind == Kind::File {
+            metadata.len()
+        } else {
+            0
+        },
+        link: target.as_os_str().as_bytes(),
         header: None,
     };
-    if metadata.is_dir() {
-        item.kind = Kind::Directory;
-    } else if metadata.is_symlink() {
-        let target = fs::read_link(path).map_err(|error| failed(path, &error))?;
-        item.kind = Kind::Symlink;
-        item.link = target.as_os_str().as_bytes();
-        return visitor.entry(&item, &mut io::empty());
-    } else if metadata.is_file() {
-        let file = open(path).map_err(|error| failed(path, &error))?;
-        item.kind = Kind::File;
-        item.size = metadata.len();
-        return visitor.entry(&item, &mut Exactly(file, metadata.len()));
-    }
-    visitor.entry(&item, &mut io::empty())
+    visitor.entry(&item, &mut content)
 }
 
 /// Opens the file at `path`, unless it has become a link since it was looked at.
@@ -70,27 +68,7 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
-/// A file of which as many bytes are read as its metadata says.
-struct Exactly(File, u64);
-
-impl Read for Exactly {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let most = out.len().min(self.1.try_into().unwrap_or(usize::MAX));
-        let read = self.0.read(&mut out[..most])?;
-        if read == 0 && most > 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.1 -= read as u64;
-        Ok(read)
-    }
-}
-
 fn failed(path: &Path, error: &io::Error) -> Error {
     let path = path.as_os_str().as_bytes();
-    match error.raw_os_error() {
-        Some(_) => {
-            Error::fatal(format_bytes("cannot read '{}'", &[path])).caused_by(strerror(error))
-        }
-        None => damaged(error.to_string()),
-    }
+    Error::fatal(format_bytes("cannot read '{}'", &[path])).caused_by(strerror(error))
 }
