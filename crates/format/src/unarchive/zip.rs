@@ -5,10 +5,11 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, BufRead, BufReader, Read},
     os::unix::fs::FileExt,
 };
 
+use flate2::bufread::DeflateDecoder;
 use rawzip::{
     CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
     ZipEntry, ZipFileHeaderRecord,
@@ -26,6 +27,7 @@ use sluice_base::error::{Error, Result};
 /// The longest target of a link, in bytes.
 const TARGET_MAX: u64 = 1 << 20;
 const TYPE: u32 = 0o170_000;
+const BUFFER: usize = 32 << 10;
 
 const END: &str = "its end disagrees with its entries: programs find different ones";
 const GAPS: &str = "bytes belong to no entry, or to two: programs that read in order find others";
@@ -38,33 +40,6 @@ struct Place {
     end: u64,
     /// What the record after the content has to state, if there is one.
     sums: Option<Sums>,
-}
-
-/// A content as it is decompressed.
-enum Plain<R: Read> {
-    Stored(R),
-    Deflated(flate2::read::DeflateDecoder<R>),
-    Zstd(zstd::Decoder<'static, io::BufReader<R>>),
-}
-
-impl<R: Read> Plain<R> {
-    /// The compressed bytes that decompression needed, if it knows its end.
-    fn read_len(&self) -> Option<u64> {
-        match self {
-            Self::Deflated(decoder) => Some(decoder.total_in()),
-            Self::Stored(_) | Self::Zstd(_) => None,
-        }
-    }
-}
-
-impl<R: Read> Read for Plain<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Stored(reader) => reader.read(out),
-            Self::Deflated(decoder) => decoder.read(out),
-            Self::Zstd(decoder) => decoder.read(out),
-        }
-    }
 }
 
 /// Reads the zip in `file`.
@@ -152,14 +127,13 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         if record.flags().is_encrypted() {
             return Err(Error::fatal("cannot read the archive").caused_by("a file is encrypted"));
         }
-        let compressed = entry.reader();
-        let mut plain = match record.compression_method() {
-            CompressionMethod::STORE => Plain::Stored(compressed),
-            CompressionMethod::DEFLATE => {
-                Plain::Deflated(flate2::read::DeflateDecoder::new(compressed))
-            }
+        let mut compressed = BufReader::with_capacity(BUFFER, entry.reader());
+        let mut plain: Box<dyn Read> = match record.compression_method() {
+            CompressionMethod::STORE => Box::new(&mut compressed),
+            CompressionMethod::DEFLATE => Box::new(DeflateDecoder::new(&mut compressed)),
             CompressionMethod::ZSTD => {
-                Plain::Zstd(zstd::Decoder::new(compressed).map_err(unreadable)?)
+                let decoder = zstd::Decoder::with_buffer(&mut compressed);
+                Box::new(decoder.map_err(unreadable)?)
             }
             other => {
                 let cause = format!("a file is compressed by the method '{other}'");
@@ -194,8 +168,9 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         self.visitor.entry(&item, &mut content)?;
         let path = item.path;
         io::copy(&mut content, &mut io::sink()).map_err(unreadable)?;
-        let is_whole = plain.read_len().is_none_or(|len| len == end - start);
-        self.require(path, is_whole, CUT)
+        drop(plain);
+        let rest = compressed.fill_buf().map_err(unreadable)?;
+        self.require(path, rest.is_empty(), CUT)
     }
 
     /// Compares the record of an entry in the directory with the header before its content, and with the known writers.
