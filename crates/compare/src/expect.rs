@@ -31,41 +31,28 @@ pub(super) struct Expectations {
 impl Expectations {
     /// The expectations in the `text` of the file that is called `name`.
     pub(super) fn parse(name: &[u8], text: &[u8]) -> Result<Self> {
-        let mut lines = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.trim_start();
+        let mut classes: Vec<_> = Class::expectable().map(|it| (it, Vec::new())).collect();
+        let mut all = Vec::new();
+        for mut rule in rules(name, text) {
+            let line = rule.pattern.trim_start();
             if line.is_empty() || line.starts_with(b"#") {
-                lines.push(None);
                 continue;
             }
             let end = line.find_byteset(" \t").unwrap_or(line.len());
             let (word, pattern) = (&line[..end], line[end..].trim_start());
-            let class = Class::expectable().find(|class| class.as_str().as_bytes() == word);
+            let mut classes = classes.iter_mut();
+            let class = classes.find(|(class, _)| class.as_str().as_bytes() == word);
             let class = class.filter(|_| !pattern.is_empty());
-            let class = class.ok_or_else(|| refused(name, number))?;
-            lines.push(Some((class, pattern)));
+            let (_, patterns) = class.ok_or_else(|| refused(name, &rule))?;
+            rule.pattern = pattern.into();
+            patterns.push(rule.clone());
+            all.push(rule);
         }
-        let of = |class: Class| {
-            let pattern = |line: &Option<(Class, &[u8])>| match line {
-                Some((of, pattern)) if *of == class => pattern.to_vec(),
-                _ => Vec::new(),
-            };
-            // The other lines stay empty, so that rules know their numbers.
-            let lines: Vec<_> = lines.iter().map(pattern).collect();
-            (class, rules(name, &lines.join(&b'\n')))
-        };
-        let classes: Vec<_> = Class::expectable().map(of).collect();
-        let mut rules: Vec<_> = classes
-            .iter()
-            .flat_map(|(_, rules)| rules.clone())
-            .collect();
-        rules.sort_by_key(|rule| rule.line);
         let classes = classes.into_iter();
+        let classes = classes.map(|(class, rules)| (class, Exclude::new(rules)));
         Ok(Self {
-            classes: classes
-                .map(|(class, rules)| (class, Exclude::new(rules)))
-                .collect(),
-            rules,
+            classes: classes.collect(),
+            rules: all,
             met: RefCell::default(),
         })
     }
@@ -100,9 +87,9 @@ impl Expectations {
     }
 }
 
-fn refused(name: &[u8], line: usize) -> Error {
+fn refused(name: &[u8], rule: &Rule) -> Error {
     let classes: Vec<_> = Class::expectable().map(Class::as_str).collect();
-    let number = line.to_string();
+    let number = rule.line.unwrap_or_default().to_string();
     let values = [&printable_path(BStr::new(name))[..], number.as_bytes()];
     Error::usage(format_bytes(
         "--expect='{}': line {} has no class and pattern",
