@@ -1,7 +1,5 @@
 //! The classes: how each is written, and whether it is a difference.
 
-use std::cmp::Reverse;
-
 use super::commit::Rank;
 
 /// The class of a line, and of an entry as far as it is known. Counts are shown in this order.
@@ -99,11 +97,7 @@ impl Counts {
     pub(super) fn rank(&self, time: u64) -> Rank {
         use Class::{AsStored, Changed, LineEndings, Missing, Mode, Same, Type};
         let sum = |classes: &[Class]| classes.iter().map(|it| self.of(*it)).sum();
-        Rank {
-            equal: sum(&[Same, AsStored]),
-            changed: Reverse(sum(&[Changed, LineEndings, Mode, Type])),
-            missing: Reverse(self.of(Missing)),
-            time,
-        }
+        let changed = sum(&[Changed, LineEndings, Mode, Type]);
+        Rank::new([sum(&[Same, AsStored]), changed, self.of(Missing)], time)
     }
 }

@@ -4,7 +4,6 @@ use std::{
     cmp::Reverse,
     collections::{HashMap, HashSet},
     io,
-    ops::AddAssign,
 };
 
 use bstr::{BString, ByteSlice};
@@ -52,26 +51,33 @@ pub(super) fn unreadable(_: AskGit) -> Error {
     Error::fatal("cannot read the tags of the repository")
 }
 
-/// A tag, and how many files an archive shares with it, as far as ids tell.
+/// A tag, and how many files an archive shares with it, as far as ids tell. A nearer tag is greater, and of tags with the same time
+/// the later name.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
+    pub(super) rank: Rank,
     /// The name without `refs/tags/`.
     pub(super) name: BString,
-    pub(super) rank: Rank,
 }
 
 /// How near a tag is: the number of equal files, of changed ones and of missing ones, and the time. A nearer tag is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
-    pub(super) equal: u64,
-    pub(super) changed: Reverse<u64>,
-    pub(super) missing: Reverse<u64>,
+    files: (u64, Reverse<u64>, Reverse<u64>),
     pub(super) time: u64,
 }
 
 impl Rank {
+    pub(super) fn new([equal, changed, missing]: [u64; 3], time: u64) -> Self {
+        Self {
+            files: (equal, Reverse(changed), Reverse(missing)),
+            time,
+        }
+    }
+
     /// Whether only the time tells the tags apart.
     pub(super) fn ties(&self, other: &Self) -> bool {
-        Self { time: 0, ..*self } == Self { time: 0, ..*other }
+        self.files == other.files
     }
 }
 
@@ -111,22 +117,17 @@ pub(super) fn candidates(
     };
     let mut candidates = Vec::new();
     for (name, tree, time) in trees {
-        let sum = search.walk(&mut reader, tree)?;
-        let rank = Rank {
-            equal: sum.equal,
-            changed: Reverse(sum.found - sum.equal),
-            missing: Reverse(sum.leaves - sum.found),
-            time: time.unwrap_or(0),
-        };
-        let name = name[TAGS.len()..].into();
-        candidates.push(Candidate { name, rank });
+        let files = search.walk(&mut reader, tree)?;
+        candidates.push(Candidate {
+            rank: Rank::new(files, time.unwrap_or(0)),
+            name: name[TAGS.len()..].into(),
+        });
     }
     if candidates.is_empty() {
         return Err(Error::fatal("the repository has no tag to compare with"));
     }
-    // Of tags with the same time, the later name counts as the newer one.
+    candidates.sort();
     candidates.reverse();
-    candidates.sort_by_key(|it| Reverse(it.rank));
     Ok(candidates)
 }
 
@@ -138,21 +139,8 @@ struct Search<'a> {
     known: HashMap<(ObjectId, Vec<u8>), Sum>,
 }
 
-/// The files of a directory, those whose paths the archive has, and those that it has with the same content.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    leaves: u64,
-    found: u64,
-    equal: u64,
-}
-
-impl AddAssign for Sum {
-    fn add_assign(&mut self, other: Self) {
-        self.leaves += other.leaves;
-        self.found += other.found;
-        self.equal += other.equal;
-    }
-}
+/// The numbers of equal, changed and missing files of a directory.
+type Sum = [u64; 3];
 
 impl Search<'_> {
     fn walk(&mut self, reader: &mut Reader, root: ObjectId) -> Result<Sum> {
@@ -170,12 +158,12 @@ impl Search<'_> {
                     }
                 },
                 TreeStep::Leaf { mode, id } if mode != Mode::Submodule => {
-                    let number = self.table.find(&[&self.prefix[..], &path].concat());
-                    sum.leaves = 1;
-                    if let Some(number) = number {
-                        sum.found = 1;
-                        sum.equal = u64::from(self.table.has_id(number, id));
-                    }
+                    let place = match self.table.find(&[&self.prefix[..], &path].concat()) {
+                        Some(number) if self.table.has_id(number, id) => 0,
+                        Some(_) => 1,
+                        None => 2,
+                    };
+                    sum[place] = 1;
                 }
                 TreeStep::Leaf { .. } => {}
                 TreeStep::End => {
@@ -192,7 +180,9 @@ impl Search<'_> {
                 }
             }
             if let Some((_, above)) = open.last_mut() {
-                *above += sum;
+                for (above, number) in above.iter_mut().zip(sum) {
+                    *above += number;
+                }
             }
         }
         Ok(Sum::default())
