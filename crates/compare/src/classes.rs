@@ -9,54 +9,30 @@ use super::{
 use sluice_base::{error::Result, pipeline::Source};
 use sluice_core::{
     filter::Disposition,
-    plan::{Blob, Entry, Planner, Window, view::Sizes},
+    plan::{Blob, Entry, Planner, view::Sizes},
     request::Content,
 };
 use sluice_format::{MemberKind, unarchive::Kind};
 use sluice_git::tree::Mode;
 
-/// The planned entries of an archive, one after another, with those that it leaves out.
-pub(super) struct Leaves {
-    planner: Planner,
-    window: Window,
-    at: usize,
-    is_last: bool,
-}
-
-impl Leaves {
-    pub(super) fn new(content: Content) -> Self {
-        let repositories = content.repositories.into_iter();
-        let trees = repositories.map(|repository| repository.tree.with(Sizes::Limited).with_all());
-        Self {
-            planner: Planner::new(trees, content.extras),
-            window: Window::default(),
-            at: 0,
-            is_last: false,
+/// Passes the planned entries of an archive to `take`, each with its name in the archive, and with those that it leaves out.
+pub(super) fn each_planned(
+    content: Content,
+    mut take: impl FnMut(&[u8], &Entry) -> Result<()>,
+) -> Result<()> {
+    let repositories = content.repositories.into_iter();
+    let trees = repositories.map(|repository| repository.tree.with(Sizes::Limited).with_all());
+    let mut planner = Planner::new(trees, content.extras);
+    loop {
+        let made = planner.next()?;
+        for entry in &made.batch.entries {
+            let name = made.batch.path(entry);
+            take(name.strip_suffix(b"/").unwrap_or(name), entry)?;
+        }
+        if made.last {
+            return Ok(());
         }
     }
-
-    /// The next entry, with its name in the archive. It stays until [`Self::advance`].
-    pub(super) fn peek(&mut self) -> Result<Option<(&[u8], &Entry)>> {
-        while self.at == self.window.entries.len() {
-            if self.is_last {
-                return Ok(None);
-            }
-            let made = self.planner.next()?;
-            (self.window, self.at, self.is_last) = (made.batch, 0, made.last);
-        }
-        let entry = &self.window.entries[self.at];
-        Ok(Some((name(&self.window, entry), entry)))
-    }
-
-    pub(super) fn advance(&mut self) {
-        self.at += 1;
-    }
-}
-
-/// The name of `entry` without a slash at its end.
-pub(super) fn name<'w>(window: &'w Window, entry: &Entry) -> &'w [u8] {
-    let name = window.path(entry);
-    name.strip_suffix(b"/").unwrap_or(name)
 }
 
 /// What the first walk finds.
@@ -72,14 +48,13 @@ pub(super) struct FirstWalk {
 /// Classifies the entries of `table` that an archive of `content` has, as far as ids decide.
 pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
     let content_decides = content.blob_policy.policy.binary.is_some();
-    let mut leaves = Leaves::new(content);
     let mut found = FirstWalk {
         is_in_order: true,
         has_directories: true,
         has_undecided: false,
     };
     let mut last = None;
-    while let Some((name, entry)) = leaves.peek()? {
+    each_planned(content, |name, entry| {
         let is_sent = !entry.is_omitted();
         if let Some(number) = table.find(name) {
             let class = class(entry, content_decides, table, number);
@@ -92,8 +67,8 @@ pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
         } else if is_sent && entry.mode == Mode::Directory {
             found.has_directories = false;
         }
-        leaves.advance();
-    }
+        Ok(())
+    })?;
     Ok(found)
 }
 

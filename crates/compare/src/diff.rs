@@ -6,6 +6,7 @@ use similar::TextDiff;
 
 use super::{
     class::Class,
+    report::Report,
     table::{Table, clean},
 };
 use sluice_base::error::{Result, printable_path};
@@ -38,16 +39,16 @@ impl Visitor for Texts<'_> {
 }
 
 /// Shows the differences while the archive is read again.
-pub(super) struct Differ<'a, 't> {
+pub(super) struct Differ<'a, 'r, 't> {
     pub(super) expected: Texts<'t>,
     /// The number of the next entry.
     pub(super) next: usize,
-    pub(super) write: &'a mut dyn FnMut(&[u8]) -> Result<()>,
+    pub(super) report: &'a mut Report<'r>,
     /// What the paths of the tree begin with.
     pub(super) prefix: &'a [u8],
 }
 
-impl Visitor for Differ<'_, '_> {
+impl Visitor for Differ<'_, '_, '_> {
     fn entry(&mut self, item: &Item<'_>, content: &mut dyn Read) -> Result<()> {
         if clean(item.path).is_empty() {
             return Ok(());
@@ -64,14 +65,13 @@ impl Visitor for Differ<'_, '_> {
             return Ok(());
         };
         let diff = TextDiff::from_lines(&expected[..], &found[..]);
-        let mut lines = Vec::new();
         let mut unified = diff.unified_diff();
-        let (old, new) = (format!("a/{path}"), format!("b/{path}"));
-        unified
-            .header(&old, &new)
-            .to_writer(&mut lines)
-            .map_err(unreadable)?;
-        (self.write)(&lines)
+        let mut lines = Vec::new();
+        let written = unified
+            .header(&format!("a/{path}"), &format!("b/{path}"))
+            .to_writer(&mut lines);
+        written.map_err(unreadable)?;
+        self.report.write(&lines)
     }
 }
 

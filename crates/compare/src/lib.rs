@@ -42,13 +42,13 @@ use naming::{Naming, SameFiles, quoted};
 use report::Report;
 use sluice_base::error::{Error, Result, counted};
 use sluice_cli::{Args, CliError, Compare, ExtraContent, Filters, RawArgs};
-use sluice_core::context::{Context, Opened, Question};
+use sluice_core::context::{Context, Question};
 use sluice_core::{
     archive,
-    output::report::{ArchiveResult, Subject},
+    output::report::ArchiveResult,
     request::{Content, Purpose, Request, format::Formats},
 };
-use sluice_format::unarchive::{self, Form, Raw, Visitor};
+use sluice_format::unarchive::{self, Form, Raw};
 use sluice_git::{
     environment::Environment,
     repository::{
@@ -58,6 +58,7 @@ use sluice_git::{
     },
     tree::Mode,
 };
+use table::Table;
 
 /// Runs the command.
 pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError> {
@@ -70,7 +71,19 @@ pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError>
     let mut out = BufWriter::new(&mut destination);
     let outcome = match pair::other(&options, &opened.repository, &context) {
         Some(other) => pair::run((&options, other), &args, &mut context, &mut out),
-        None => run_with_tree(&options, args, opened, &mut context, &mut out),
+        None => opened.repository.and_then(|repository| {
+            let mut comparison = Comparison {
+                options: &options,
+                args,
+                repository,
+                formats: opened.formats,
+                environment: &opened.environment,
+                context: &mut context,
+                result: ArchiveResult::new(None),
+                first_line: None,
+            };
+            comparison.run(&mut out)
+        }),
     };
     out.flush().map_err(|error| Error::write(&error))?;
     drop(out);
@@ -85,28 +98,6 @@ const APPLIED: &str = ".git-sluice";
 /// The most tags that are compared as a whole.
 const FINALISTS: usize = 8;
 
-/// Compares the archive with a tree of the repository, and writes the lines to `out`.
-fn run_with_tree<'c>(
-    options: &Compare,
-    args: Args,
-    opened: Opened<'c>,
-    context: &mut Context<'c>,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let mut comparison = Comparison {
-        options,
-        args,
-        repository: opened.repository?,
-        formats: opened.formats,
-        environment: &opened.environment,
-        context,
-        found_by: None,
-        refs: CommitNames::Unnamed,
-        nearest: None,
-    };
-    comparison.run(out)
-}
-
 /// A comparison whose options are understood.
 struct Comparison<'a, 'c> {
     options: &'a Compare,
@@ -115,48 +106,64 @@ struct Comparison<'a, 'c> {
     formats: Formats,
     environment: &'a Environment,
     context: &'a mut Context<'c>,
-    /// What names the commit, unless the words do.
-    found_by: Option<String>,
-    /// The names of the commit that was found.
-    refs: CommitNames,
-    /// In how many files the nearest tag differs, and how many older tags are as near.
-    nearest: Option<(u64, usize)>,
+    /// The result, as far as it is known.
+    result: ArchiveResult,
+    /// Which commit was found, unless the words name one.
+    first_line: Option<BString>,
 }
 
 impl Comparison<'_, '_> {
     /// Compares, and writes the lines to `out`.
     fn run(&mut self, out: &mut dyn Write) -> Result<()> {
-        let hash = self.repository.hash();
         let mut report = input::report(self.options, self.context, out)?;
-        let mut contents = input::read(
-            (self.options, &self.options.archive),
-            &self.args,
-            hash,
-            self.context,
-        )?;
+        let archive = (self.options, &self.options.archive[..]);
+        let hash = self.repository.hash();
+        let mut contents = input::read(archive, &self.args, hash, self.context)?;
         self.find_commit(&mut contents)?;
-        let (sent, found, prefix) = self.classify(&mut contents)?;
-        let below = sent.blob_policy.naming.below.clone();
+        let (sent, found) = self.classify(&mut contents)?;
         let subject = sent.subject();
-        self.write_commit(subject.commit.as_deref(), &mut report)?;
-        self.list(&mut contents, &sent, &prefix, &mut report)?;
-        if self.options.diff {
-            self.show_texts(&mut contents, (&prefix, &below), &mut report)?;
+        (self.result.commit, self.result.tree) = (subject.commit, Some(subject.tree));
+        self.result.prefix = String::from_utf8_lossy(self.prefix()).into_owned();
+        if let Some(line) = self.first_line.as_ref().filter(|_| !self.options.json) {
+            report.write(line)?;
         }
-        self.end(&mut contents, &found, subject, &mut report)
+        self.list(&mut contents, &sent, &mut report)?;
+        if self.options.diff && report.count(Class::Changed) > 0 {
+            self.show_texts(&mut contents, &sent, &mut report)?;
+        }
+        report.count_files(&mut contents, &mut self.result, self.context.messages)?;
+        let naming = self.name(&mut contents, &found, &report)?;
+        let is_named = naming.command.is_some();
+        if is_named {
+            self.result.result = "identical";
+        }
+        (self.result.command, self.result.bytes) = (naming.command, naming.words);
+        report.end(&mut self.result)?;
+        if self.options.bytes && !is_named {
+            return Err(Error::archive_differs());
+        }
+        Ok(())
     }
 
-    /// Puts the entries of the archive into classes. Returns what `git archive` would send, and the prefix.
-    fn classify(&mut self, contents: &mut Contents) -> Result<(Content, FirstWalk, Vec<u8>)> {
-        let prefix = self.find_prefix(contents)?;
-        self.args.content.prefix = Some(OsString::from_vec(prefix.clone()));
+    /// What the paths of the tree begin with in the archive.
+    fn prefix(&self) -> &[u8] {
+        let prefix = self.args.content.prefix.as_deref();
+        prefix.unwrap_or_default().as_bytes()
+    }
+
+    /// Puts the entries of the archive into classes. Returns what `git archive` would send.
+    fn classify(&mut self, contents: &mut Contents) -> Result<(Content, FirstWalk)> {
+        if self.args.content.prefix.is_none() {
+            self.find_prefix(contents)?;
+        }
         let sent = self.request("tar")?.content;
         let found = classes::walk(sent.clone(), &mut contents.table)?;
         if found.has_undecided {
-            let below = sent.blob_policy.naming.below.clone();
-            self.decide(contents, (&prefix, &below))?;
+            let request = self.request_of(&contents.table, &sent, needs_content)?;
+            let mut decider = Decider(&mut contents.table);
+            conversion::make(request, &mut decider, self.context.messages)?;
         }
-        Ok((sent, found, prefix))
+        Ok((sent, found))
     }
 
     /// Finds the commit and the directory, unless the words name a commit.
@@ -188,28 +195,33 @@ impl Comparison<'_, '_> {
             Form::Directory => APPLIED,
             Form::Tar(_) | Form::Zip => COMMENT,
         };
-        let comment = contents
-            .comment
-            .map(|id| (id.to_string(), source.to_owned()));
+        let comment = contents.comment;
+        let comment = comment.map(|id| (id.to_string(), source.to_owned()));
         let named = comment.or_else(|| belief.map(|it| (it.revision, it.source)));
         let (revision, source) = named.ok_or_else(|| {
             Error::fatal("the archive does not say which commit it has")
                 .hinted("name a commit, or look for the nearest tag with --search")
         })?;
         let commit = commit::named(&self.repository, &revision)?;
-        content.treeish = Some(commit.to_string().into());
-        self.found_by = Some(source);
-        self.refs = tags::names(&self.repository, commit);
+        let directory = content.relative.as_deref().map(OsStr::as_bytes);
+        let names = tags::names(&self.repository, commit);
+        let commit = commit.to_string();
+        self.first_line = Some(naming::commit_line(&commit, &names, &source, directory));
+        content.treeish = Some(commit.into());
+        self.result.found_by = Some(source);
+        self.result.refs = match names {
+            CommitNames::At(names) => names,
+            CommitNames::In(name) => vec![name],
+            CommitNames::Unnamed => Vec::new(),
+        };
         Ok(())
     }
 
     /// The names of all tags.
     fn tags(&self) -> Result<HashSet<BString>> {
         let tags = tags::refs(&self.repository, TAGS).map_err(commit::unreadable)?;
-        Ok(tags
-            .iter()
-            .map(|tag| tag.name[TAGS.len()..].into())
-            .collect())
+        let names = tags.iter().map(|tag| tag.name[TAGS.len()..].into());
+        Ok(names.collect())
     }
 
     /// Finds the nearest tag: ids choose a few, and a whole comparison with each of these decides.
@@ -242,26 +254,24 @@ impl Comparison<'_, '_> {
         contents.table.reset();
         self.args = given;
         self.args.content.treeish = Some(OsString::from_vec(best.name.to_vec()));
-        self.refs = CommitNames::At(vec![best.name.to_str_lossy().into_owned()]);
-        self.nearest = Some((counts.differences(), tied));
+        let line = naming::nearest_line(&best.name, counts.differences(), tied);
+        self.first_line = Some(line);
+        self.result.refs = vec![best.name.to_str_lossy().into_owned()];
         Ok(())
     }
 
     /// What a comparison counts, without a line.
     fn count(&mut self, contents: &mut Contents) -> Result<Counts> {
         contents.table.reset();
-        let (sent, _, prefix) = self.classify(contents)?;
+        let (sent, _) = self.classify(contents)?;
         let mut nowhere = io::sink();
         let mut report = input::report(self.options, self.context, &mut nowhere)?;
-        self.list(contents, &sent, &prefix, &mut report)?;
+        self.list(contents, &sent, &mut report)?;
         Ok(report.counts)
     }
 
-    /// The prefix that the words give, or the directory that the entries share.
-    fn find_prefix(&mut self, contents: &Contents) -> Result<Vec<u8>> {
-        if let Some(prefix) = &self.args.content.prefix {
-            return Ok(prefix.as_bytes().to_vec());
-        }
+    /// Finds the directory that the entries share.
+    fn find_prefix(&mut self, contents: &Contents) -> Result<()> {
         let expected = self.request("tar")?.content;
         let prefix = prefix::find(&contents.table, &prefix::expected_names(expected)?);
         for extra in &mut self.args.content.extras {
@@ -270,7 +280,8 @@ impl Comparison<'_, '_> {
                 extra.name = [&prefix[..], &extra.name].concat().into();
             }
         }
-        Ok(prefix)
+        self.args.content.prefix = Some(OsString::from_vec(prefix));
+        Ok(())
     }
 
     /// The request for an archive in this `format`, with all trees and attribute files.
@@ -287,53 +298,33 @@ impl Comparison<'_, '_> {
         Request::resolve(inputs, Ok(self.repository.clone()), self.context.messages)
     }
 
-    /// Passes the entries whose class `is_wanted` to `visitor`, with their contents as an archive has them.
-    fn make(&mut self, paths: Vec<OsString>, visitor: &mut dyn Visitor) -> Result<()> {
+    /// The request for an archive of the files in `table` whose class `is_wanted`.
+    fn request_of(
+        &mut self,
+        table: &Table,
+        sent: &Content,
+        is_wanted: fn(Class) -> bool,
+    ) -> Result<Request> {
+        let below = &sent.blob_policy.naming.below;
         let mut args = self.args.clone();
         // Without pathspecs, all files are made. Those that options add match none.
-        args.content.paths = paths;
+        args.content.paths = conversion::pathspecs(table, is_wanted, (self.prefix(), below));
         args.content.ignore_unmatch = true;
-        let request = self.resolve("tar", args)?;
-        conversion::make(request, visitor, self.context.messages)
-    }
-
-    /// Decides about the files that attributes may change.
-    fn decide(&mut self, contents: &mut Contents, names: (&[u8], &[u8])) -> Result<()> {
-        let table = &mut contents.table;
-        let paths = conversion::pathspecs(table, needs_content, names);
-        self.make(paths, &mut Decider(table))
-    }
-
-    /// Writes which commit was found.
-    fn write_commit(&self, commit: Option<&str>, report: &mut Report<'_>) -> Result<()> {
-        let text = match (self.nearest, &self.found_by, commit) {
-            _ if self.options.json => return Ok(()),
-            (Some((differences, tied)), ..) => {
-                let tag = self.args.content.treeish.as_deref().unwrap_or_default();
-                naming::nearest_line(tag.as_bytes(), differences, tied)
-            }
-            (None, Some(source), Some(commit)) => {
-                let directory = self.args.content.relative.as_deref();
-                naming::commit_line(commit, &self.refs, source, directory.map(OsStr::as_bytes))
-            }
-            _ => return Ok(()),
-        };
-        report.write(&text)
+        self.resolve("tar", args)
     }
 
     /// Writes the line of each difference.
-    fn list(
-        &mut self,
-        contents: &mut Contents,
-        sent: &Content,
-        prefix: &[u8],
-        report: &mut Report<'_>,
-    ) -> Result<()> {
+    fn list(&self, contents: &mut Contents, sent: &Content, report: &mut Report<'_>) -> Result<()> {
+        let prefix = self.prefix();
         report.doubts(&contents.doubts, prefix)?;
         let mut selection = sent.archived().tree.view.selection.clone();
         let below = &sent.blob_policy.naming.below;
         let has_paths = !self.args.content.paths.is_empty();
-        let mut listing = Listing::new(contents, report, prefix);
+        let mut listing = Listing {
+            contents,
+            report,
+            prefix,
+        };
         listing.tree(sent.clone())?;
         listing.rest(|path| {
             Ok(!has_paths || selection.admits(&[&below[..], path].concat(), Mode::File)?)
@@ -344,26 +335,22 @@ impl Comparison<'_, '_> {
     fn show_texts(
         &mut self,
         contents: &mut Contents,
-        names: (&[u8], &[u8]),
+        sent: &Content,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        if report.count(Class::Changed) == 0 {
-            return Ok(());
-        }
-        let table = &mut contents.table;
-        let paths = conversion::pathspecs(table, |class| class == Class::Changed, names);
+        let request = self.request_of(&contents.table, sent, |class| class == Class::Changed)?;
         let mut texts = Texts {
-            table,
+            table: &mut contents.table,
             texts: HashMap::new(),
             room: self.args.run.memory / 2,
         };
-        self.make(paths, &mut texts)?;
+        conversion::make(request, &mut texts, self.context.messages)?;
         let (source, _) = input::source(self.options, &self.options.archive, self.context)?;
         let mut differ = Differ {
             expected: texts,
             next: 0,
-            write: &mut |lines| report.write(lines),
-            prefix: names.0,
+            report,
+            prefix: self.prefix(),
         };
         let (_, outcome) =
             unarchive::read(source, self.args.run.memory, &Raw::default(), &mut differ);
@@ -371,39 +358,6 @@ impl Comparison<'_, '_> {
             // Damage was found before.
             Err(error) if error.exit_status() == DAMAGED => Ok(()),
             outcome => outcome,
-        }
-    }
-
-    /// Writes the result, and returns it as the end of the command.
-    fn end(
-        &mut self,
-        contents: &mut Contents,
-        found: &FirstWalk,
-        subject: Subject,
-        report: &mut Report<'_>,
-    ) -> Result<()> {
-        let mut result = ArchiveResult::new(Some(subject.tree));
-        result.commit = subject.commit;
-        result.refs = match &self.refs {
-            CommitNames::At(names) => names.clone(),
-            CommitNames::In(name) => vec![name.clone()],
-            CommitNames::Unnamed => Vec::new(),
-        };
-        result.found_by = self.found_by.take();
-        let prefix = self.args.content.prefix.as_deref().unwrap_or_default();
-        result.prefix = prefix.to_string_lossy().into_owned();
-        let mut result = report.count_files(contents, result, self.context.messages)?;
-        let naming = self.name(contents, found, report)?;
-        let is_other = naming.command.is_none();
-        if !is_other {
-            result.result = "identical";
-        }
-        (result.command, result.bytes) = (naming.command, naming.words);
-        report.end(result)?;
-        if is_other && self.options.bytes {
-            Err(Error::archive_differs())
-        } else {
-            Ok(())
         }
     }
 

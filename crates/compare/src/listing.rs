@@ -1,13 +1,14 @@
 //! The second walk over the plan of an archive, which writes a line for each difference. The plan says which entries are sent, and
 //! why others are left out.
 
+use std::mem;
+
 use super::{
     applied,
     class::Class,
-    classes::Leaves,
+    classes::each_planned,
     collector::Contents,
     report::{Line, Report},
-    table::Table,
 };
 use sluice_base::error::Result;
 use sluice_core::{
@@ -25,40 +26,16 @@ const DOUBLES: usize = 48;
 
 /// Writes the lines of a comparison.
 pub(super) struct Listing<'a, 'r> {
-    pub(super) table: &'a mut Table,
+    pub(super) contents: &'a mut Contents,
     pub(super) report: &'a mut Report<'r>,
     /// What all names of the tree begin with in the archive.
     pub(super) prefix: &'a [u8],
-    /// Whether the archive was read to its end. Otherwise, nothing counts as missing.
-    pub(super) is_whole: bool,
-    /// Whether the archive is a directory, to which archives may have been applied.
-    pub(super) is_directory: bool,
 }
 
-impl<'a, 'r> Listing<'a, 'r> {
-    /// The listing of an archive with these `contents`, whose paths begin with `prefix`.
-    pub(super) fn new(
-        contents: &'a mut Contents,
-        report: &'a mut Report<'r>,
-        prefix: &'a [u8],
-    ) -> Self {
-        Self {
-            is_whole: contents.damage.is_none(),
-            is_directory: contents.form == Form::Directory,
-            table: &mut contents.table,
-            report,
-            prefix,
-        }
-    }
-
+impl Listing<'_, '_> {
     /// Writes a line for each entry of the plan of `content`.
     pub(super) fn tree(&mut self, content: Content) -> Result<()> {
-        let mut leaves = Leaves::new(content);
-        while let Some((name, entry)) = leaves.peek()? {
-            self.entry(name, entry)?;
-            leaves.advance();
-        }
-        Ok(())
+        each_planned(content, |name, entry| self.entry(name, entry))
     }
 
     fn entry(&mut self, name: &[u8], entry: &Entry) -> Result<()> {
@@ -67,7 +44,7 @@ impl<'a, 'r> Listing<'a, 'r> {
             Disposition::Omitted(reason) => Some(reason),
             Disposition::Content | Disposition::Placeholder(..) => None,
         };
-        match self.table.find(name) {
+        match self.contents.table.find(name) {
             Some(number) => self.found(path, number, reason),
             // An archive may have files without entries of their directories.
             None if entry.mode == Mode::Directory => Ok(()),
@@ -82,7 +59,7 @@ impl<'a, 'r> Listing<'a, 'r> {
         number: usize,
         reason: Option<OmissionReason>,
     ) -> Result<()> {
-        let record = self.table.get(number);
+        let record = self.contents.table.get(number);
         if record.kind == Kind::Directory && record.class == Class::Same {
             return Ok(());
         }
@@ -106,7 +83,8 @@ impl<'a, 'r> Listing<'a, 'r> {
 
     /// Writes the line of a path that the archive lacks, which `git archive` leaves out for the `reason`, if there is one.
     pub(super) fn missing(&mut self, path: &[u8], reason: Option<OmissionReason>) -> Result<()> {
-        if reason.is_none() && !self.is_whole {
+        // Nothing counts as missing in an archive that was not read to its end.
+        if reason.is_none() && self.contents.damage.is_some() {
             return Ok(());
         }
         self.report.line(Line {
@@ -122,29 +100,28 @@ impl<'a, 'r> Listing<'a, 'r> {
         &mut self,
         mut is_selected: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
+        // A directory may be one to which archives were applied.
+        let is_directory = self.contents.form == Form::Directory;
+        let table = &mut self.contents.table;
         // A list of many entries leaves no room.
-        let has_room = self.table.charge(DOUBLES * self.table.len()).is_ok();
-        let mut classes = self.table.sorted().map(|it| self.table.get(it).class);
-        let has_added = classes.any(|class| class == Class::Added);
-        let doubles = (has_added && has_room).then(|| {
-            let paths = self.table.sorted().map(|it| self.table.path(it));
+        let has_room = table.charge(DOUBLES * table.len()).is_ok();
+        let mut classes = table.sorted().map(|it| table.get(it).class);
+        let doubles = (has_room && classes.any(|it| it == Class::Added)).then(|| {
+            let paths = table.sorted().map(|it| table.path(it));
             Doubles::among(paths.map(PathHashes::of))
         });
         let mut times = 1;
-        for at in 0..self.table.len() {
-            let number = self.table.number_at(at);
-            let record = self.table.get(number);
-            let name = self.table.path(number);
-            let (path, is_outside) = match name.strip_prefix(self.prefix) {
-                Some(path) => (path, false),
-                None => (name, true),
-            };
+        for number in table.sorted() {
+            let record = table.get(number);
+            let name = table.path(number);
+            let below = name.strip_prefix(self.prefix);
+            let path = below.unwrap_or(name);
             if record.class == Class::Twice {
                 times += 1;
                 continue;
             }
-            if !is_outside && !is_selected(path)? {
-                times = 1;
+            let times = mem::replace(&mut times, 1);
+            if below.is_some() && !is_selected(path)? {
                 continue;
             }
             if times > 1 {
@@ -153,23 +130,22 @@ impl<'a, 'r> Listing<'a, 'r> {
                     reason: Some(&words),
                     ..Line::new(Class::Twice, path)
                 })?;
-                times = 1;
             }
-            let is_above = record.kind == Kind::Directory && self.table.has_below(name);
+            let is_above = record.kind == Kind::Directory && table.has_below(name);
             if record.class != Class::Added || is_above {
                 continue;
             }
-            if self.is_directory && applied::is_state(name) {
+            if is_directory && applied::is_state(name) {
                 self.report.line(Line {
                     reason: Some("written by git sluice apply"),
                     ..Line::new(Class::Same, path)
                 })?;
                 continue;
             }
-            let place = is_outside.then_some("outside of the prefix");
+            let place = below.is_none().then_some("outside of the prefix");
             let kind = (record.kind != Kind::File).then(|| kind_words(record.kind));
             let doubles = doubles.iter().flat_map(|doubles| doubles.kinds(name));
-            let made = self.table.made_path(number);
+            let made = table.made_path(number);
             let path = made.map_or(path, |it| it.strip_prefix(self.prefix).unwrap_or(it));
             let maker = made.map(|_| "written by cargo");
             let words = [kind, place, maker]

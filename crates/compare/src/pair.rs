@@ -67,12 +67,17 @@ pub(super) fn run(
     let (prefix, of_other) = prefixes(&one.table, &other.table, named);
     report.doubts(&one.doubts, &prefix)?;
     report.doubts(&other.doubts, &of_other)?;
-    let mut listing = Listing::new(&mut one, &mut report, &prefix);
+    let (contents, report) = (&mut one, &mut report);
+    let mut listing = Listing {
+        contents,
+        report,
+        prefix: &prefix,
+    };
     list(&mut listing, &other, &of_other)?;
     let mut result = ArchiveResult::new(None);
     result.prefix = String::from_utf8_lossy(&prefix).into_owned();
-    let result = report.count_files(&mut one, result, context.messages)?;
-    report.end(result)
+    report.count_files(&mut one, &mut result, context.messages)?;
+    report.end(&mut result)
 }
 
 /// The prefixes of `one` and of the `other` archive. The words may name the first one.
@@ -95,14 +100,14 @@ fn list(listing: &mut Listing<'_, '_>, other: &Contents, prefix: &[u8]) -> Resul
             _ => continue,
         };
         let name = [listing.prefix, path].concat();
-        let Some(number) = listing.table.find(&name) else {
+        let Some(number) = listing.contents.table.find(&name) else {
             if record.kind != Kind::Directory || !other.has_below(other.path(theirs)) {
                 listing.missing(path, None)?;
             }
             continue;
         };
-        let class = class(listing.table, number, other, theirs);
-        listing.table.set(number, class);
+        let class = class(&listing.contents.table, number, other, theirs);
+        listing.contents.table.set(number, class);
         listing.found(path, number, None)?;
     }
     listing.rest(|_| Ok(true))

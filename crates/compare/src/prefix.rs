@@ -1,10 +1,10 @@
 //! Finds the directory that the files of an archive share, below which the archive has the paths of the tree.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use gix_hash::ObjectId;
 
-use super::{classes::Leaves, table::Table};
+use super::{classes::each_planned, table::Table};
 use sluice_base::error::Result;
 use sluice_core::request::Content;
 use sluice_format::unarchive::Kind;
@@ -35,13 +35,13 @@ pub(super) fn root_names(
 
 /// The names at the root of what an archive of `content` has.
 pub(super) fn expected_names(content: Content) -> Result<HashSet<Vec<u8>>> {
-    let (mut leaves, mut names) = (Leaves::new(content), HashSet::new());
-    while let Some((name, _)) = leaves.peek()? {
+    let mut names = HashSet::new();
+    each_planned(content, |name, _| {
         if !names.contains(first(name)) {
-            let _ = names.insert(first(name).to_vec());
+            names.insert(first(name).to_vec());
         }
-        leaves.advance();
-    }
+        Ok(())
+    })?;
     Ok(names)
 }
 
@@ -73,11 +73,11 @@ pub(super) fn shared(table: &Table) -> Vec<u8> {
 pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     let (mut prefix, mut best, mut most) = (Vec::new(), Vec::new(), 0);
     for _ in 0..DEPTH_MAX {
-        let level = Level::of(table, &prefix, names);
-        if level.matches > most {
-            (most, best) = (level.matches, prefix.clone());
+        let (matches, directory) = look_into(table, &prefix, names);
+        if matches > most {
+            (most, best) = (matches, prefix.clone());
         }
-        let Some(directory) = level.directory else {
+        let Some(directory) = directory else {
             break;
         };
         prefix.extend_from_slice(&directory);
@@ -86,38 +86,25 @@ pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     if most == 0 { shared(table) } else { best }
 }
 
-/// What is in one directory of an archive.
-struct Level {
-    /// How many names at the root of the tree it has.
-    matches: usize,
-    /// The directory in it that has more than half of the entries.
-    directory: Option<Vec<u8>>,
-}
-
-impl Level {
-    fn of(table: &Table, prefix: &[u8], names: &HashSet<Vec<u8>>) -> Self {
-        let (mut all, mut matched) = (0, HashSet::new());
-        let mut run: (usize, &[u8]) = (0, b"");
-        let mut largest = run;
-        for number in table.sorted() {
-            let Some(below) = table.path(number).strip_prefix(prefix) else {
-                continue;
-            };
-            let name = first(below);
-            if names.contains(name) {
-                matched.insert(name);
-            }
-            if below.len() > name.len() {
-                run = (if run.1 == name { run.0 + 1 } else { 1 }, name);
-                largest = largest.max(run);
-                all += 1;
-            } else if table.get(number).kind != Kind::Directory {
-                all += 1;
-            }
+/// How many of `names` the directory `prefix` of an archive has, and the directory in it that has more than half of the entries.
+fn look_into(table: &Table, prefix: &[u8], names: &HashSet<Vec<u8>>) -> (usize, Option<Vec<u8>>) {
+    let (mut all, mut matches) = (0, HashSet::new());
+    let mut directories: HashMap<&[u8], usize> = HashMap::new();
+    for number in table.sorted() {
+        let Some(below) = table.path(number).strip_prefix(prefix) else {
+            continue;
+        };
+        let name = first(below);
+        if names.contains(name) {
+            matches.insert(name);
         }
-        Self {
-            matches: matched.len(),
-            directory: (2 * largest.0 > all).then(|| largest.1.to_vec()),
+        let is_deeper = below.len() > name.len();
+        if is_deeper {
+            *directories.entry(name).or_default() += 1;
         }
+        all += usize::from(is_deeper || table.get(number).kind != Kind::Directory);
     }
+    let mut directories = directories.into_iter();
+    let largest = directories.find(|(_, count)| 2 * count > all);
+    (matches.len(), largest.map(|(name, _)| name.to_vec()))
 }

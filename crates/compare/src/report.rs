@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use bstr::ByteSlice;
+
 use super::{
     class::{Class, Counts},
     collector::{Contents, Doubt},
@@ -67,18 +69,16 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// The `result` with the number of files, after all lines. Ends the report and fails if there is a difference or damage.
+    /// Counts the files in `result`, after all lines. Ends the report and fails if there is a difference or damage.
     pub(super) fn count_files(
         &mut self,
         contents: &mut Contents,
-        mut result: ArchiveResult,
+        result: &mut ArchiveResult,
         messages: &mut dyn Write,
-    ) -> Result<ArchiveResult> {
+    ) -> Result<()> {
         let table = &contents.table;
-        let files = table
-            .sorted()
-            .filter(|it| table.get(*it).kind != Kind::Directory);
-        result.files = files.count() as u64;
+        let kinds = table.sorted().map(|it| table.get(it).kind);
+        result.files = kinds.filter(|it| *it != Kind::Directory).count() as u64;
         if let Some(damage) = contents.damage.take() {
             result.result = "damaged";
             let cause = std::error::Error::source(&damage);
@@ -92,7 +92,7 @@ impl Report<'_> {
             self.end(result)?;
             return Err(Error::archive_differs());
         }
-        Ok(result)
+        Ok(())
     }
 
     /// Writes `line`, unless it is no difference and those are not wanted.
@@ -121,18 +121,13 @@ impl Report<'_> {
         }
         let size = line.size.map(|size| counted(size, "byte"));
         let words: Vec<&str> = size.as_deref().into_iter().chain(line.reason).collect();
-        let words = if words.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", words.join(", "))
-        };
         let class = format!("{:<9}", line.class.as_str());
-        let values = [
-            class.as_bytes(),
-            &printable_path(line.path),
-            words.as_bytes(),
-        ];
-        self.write(&format_bytes("{} {}{}\n", &values))
+        let path = printable_path(line.path);
+        let line = match words.join(", ") {
+            words if words.is_empty() => format_bytes("{} {}\n", &[class.as_bytes(), &path]),
+            words => format_bytes("{} {} ({})\n", &[class.as_bytes(), &path, words.as_bytes()]),
+        };
+        self.write(&line)
     }
 
     /// Whether no line is a difference.
@@ -146,31 +141,24 @@ impl Report<'_> {
     }
 
     /// Writes the last line.
-    pub(super) fn end(&mut self, mut result: ArchiveResult) -> Result<()> {
+    pub(super) fn end(&mut self, result: &mut ArchiveResult) -> Result<()> {
         if self.json {
             let counts = self.counts.all();
             let counts = counts.map(|(class, count)| (class.as_str().to_owned(), count));
             result.counts = counts.collect();
-            return json_line(&result, self.out);
+            return json_line(result, self.out);
         }
         let text = match (&result.command, &result.bytes) {
-            _ if result.result == "damaged" && self.is_same() => return Ok(()),
             _ if !self.is_same() => {
                 let counts = self.counts.all().filter(|(class, _)| class.is_difference());
                 let shown = counts.filter(|(class, count)| *count > 0 || class.is_always_shown());
-                let shown: Vec<_> = shown
-                    .map(|(class, count)| format!("{count} {}", class.as_str()))
-                    .collect();
-                format!(
-                    "differs: {} of {}",
-                    shown.join(", "),
-                    counted(result.files, "file")
-                )
+                let shown = shown.map(|(class, count)| format!("{count} {}", class.as_str()));
+                let shown = shown.collect::<Vec<_>>().join(", ");
+                format!("differs: {shown} of {}", counted(result.files, "file"))
             }
-            (Some(command), bytes) => {
-                let note = bytes.as_ref().map(|note| format!("     ({note})"));
-                format!("identical: {command}{}", note.unwrap_or_default())
-            }
+            _ if result.result == "damaged" => return Ok(()),
+            (Some(command), None) => format!("identical: {command}"),
+            (Some(command), Some(note)) => format!("identical: {command}     ({note})"),
             (None, Some(words)) => format!("same files, other bytes: {words}"),
             (None, None) => "same files".to_owned(),
         };
@@ -179,15 +167,12 @@ impl Report<'_> {
 
     /// Writes text without characters that control a terminal.
     pub(super) fn write(&mut self, text: &[u8]) -> Result<()> {
-        let mut printable = text.to_vec();
-        for at in 0..text.len() {
-            // In UTF-8, the other control characters have two bytes.
-            let is_second = at > 0 && text[at - 1] == 0xc2 && matches!(text[at], 0x80..=0x9f);
-            if is_second || (text[at].is_ascii_control() && !matches!(text[at], b'\n' | b'\t')) {
-                printable[at] = b'?';
-            }
-            if is_second {
-                printable[at - 1] = b'?';
+        let mut printable = Vec::with_capacity(text.len());
+        for (start, end, character) in text.char_indices() {
+            if character.is_control() && !matches!(character, '\n' | '\t') {
+                printable.extend(std::iter::repeat_n(b'?', end - start));
+            } else {
+                printable.extend_from_slice(&text[start..end]);
             }
         }
         let written = self.out.write_all(&printable);

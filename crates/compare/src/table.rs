@@ -10,9 +10,8 @@ use sluice_format::unarchive::{Item, Kind};
 
 /// An entry.
 pub(super) struct Record {
-    /// Where the path begins.
-    start: u64,
-    path_len: u32,
+    /// Where the path begins in the names, and its length.
+    path: (u64, u32),
     /// The size of the content in bytes.
     pub(super) size: u64,
     /// The permissions.
@@ -82,8 +81,7 @@ impl Table {
             self.links.push((number, link));
         }
         self.records.push(Record {
-            start: self.names.len() as u64,
-            path_len: path.len() as u32,
+            path: (self.names.len() as u64, path.len() as u32),
             size: item.size,
             mode: item.mode as u16,
             kind: item.kind,
@@ -121,8 +119,8 @@ impl Table {
                 (self.path(it), it) < (&link, number)
             });
             let target = end.checked_sub(1).map(|at| self.order[at] as usize);
-            let target =
-                target.filter(|it| self.path(*it) == link && self.records[*it].kind == Kind::File);
+            let is_it = |it: &usize| self.path(*it) == link && self.records[*it].kind == Kind::File;
+            let target = target.filter(is_it);
             self.records[number].kind = match target {
                 Some(target) => {
                     self.records[number].size = self.records[target].size;
@@ -169,19 +167,14 @@ impl Table {
         Some(number)
     }
 
-    /// The number of the entry at place `at` of those that are sorted by path.
-    pub(super) fn number_at(&self, at: usize) -> usize {
-        self.order[at] as usize
-    }
-
     /// The numbers of all entries, sorted by path.
     pub(super) fn sorted(&self) -> impl Iterator<Item = usize> + '_ {
         self.order.iter().map(|number| *number as usize)
     }
 
     pub(super) fn path(&self, number: usize) -> &[u8] {
-        let record = &self.records[number];
-        &self.names[record.start as usize..][..record.path_len as usize]
+        let (start, len) = self.records[number].path;
+        &self.names[start as usize..][..len as usize]
     }
 
     /// Whether the entry of this `number` has the content of the blob `id`, as stored or with CRLF.
@@ -203,21 +196,11 @@ impl Table {
         let (Some(made), Some(original)) = (self.find(made), self.find(original)) else {
             return;
         };
-        let [one, other] = [made, original].map(|number| {
-            let record = &self.records[number];
-            (record.start, record.path_len)
-        });
-        (self.records[made].start, self.records[made].path_len) = other;
-        (
-            self.records[original].start,
-            self.records[original].path_len,
-        ) = one;
-        for number in &mut self.order {
-            *number = match *number as usize {
-                it if it == made => original as u32,
-                it if it == original => made as u32,
-                _ => *number,
-            };
+        let paths = [made, original].map(|number| self.records[number].path);
+        [self.records[original].path, self.records[made].path] = paths;
+        let places = [made, original].map(|it| self.order.iter().position(|at| *at == it as u32));
+        if let [Some(one), Some(other)] = places {
+            self.order.swap(one, other);
         }
         self.made = Some((made, original));
     }
