@@ -3,9 +3,7 @@
 //! The first bytes tell the compression. Checksums are verified. A gzip may have any number of members, and zeros after the last one.
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Cursor, Read},
-    os::unix::fs::FileExt,
     process::{Child, Command, Stdio},
     sync::Arc,
 };
@@ -236,19 +234,6 @@ impl Plain {
             )))
         }
     }
-}
-
-/// Whether `file` begins like a zip.
-pub(super) fn is_zip(file: &File) -> io::Result<bool> {
-    let mut magic = [0; 4];
-    let read = file.read_at(&mut magic, 0).or_else(|error| {
-        // A pipe has no positions, and is read as a stream.
-        match error.raw_os_error() {
-            Some(libc::ESPIPE) => Ok(0),
-            _ => Err(error),
-        }
-    })?;
-    Ok(ZIP.contains(&&magic[..read]))
 }
 
 /// Looks at the first bytes of `stream`, whose bytes `raw` takes.

@@ -1,7 +1,7 @@
 //! A pipe between two threads of this process: one writes, the other reads. It holds a few pieces, so that both can work at
 //! once in bounded memory.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -22,8 +22,7 @@ pub struct Feeder {
 /// The end that reads. The writer fails when this end is dropped.
 pub struct Feed {
     pieces: Receiver<Piece>,
-    piece: Vec<u8>,
-    at: usize,
+    piece: Cursor<Vec<u8>>,
 }
 
 /// Both ends of a new pipe.
@@ -35,8 +34,7 @@ pub fn feed() -> (Feeder, Feed) {
     };
     let feed = Feed {
         pieces: receiver,
-        piece: Vec::new(),
-        at: 0,
+        piece: Cursor::default(),
     };
     (feeder, feed)
 }
@@ -80,14 +78,15 @@ impl Write for Feeder {
 
 impl Read for Feed {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.piece.len() {
-            let Ok(piece) = self.pieces.recv() else {
-                return Ok(0);
-            };
-            (self.piece, self.at) = (piece?, 0);
+        loop {
+            let read = self.piece.read(out)?;
+            if read > 0 || out.is_empty() {
+                return Ok(read);
+            }
+            match self.pieces.recv() {
+                Ok(piece) => self.piece = Cursor::new(piece?),
+                Err(_) => return Ok(0),
+            }
         }
-        let read = (&self.piece[self.at..]).read(out)?;
-        self.at += read;
-        Ok(read)
     }
 }

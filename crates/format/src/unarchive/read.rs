@@ -4,7 +4,6 @@ use std::{fs::File, io::Read, path::PathBuf};
 
 use super::{
     compression::{self, Compression, Opened, Raw},
-    damage::unreadable,
     directory,
     item::Visitor,
     tar, zip,
@@ -40,31 +39,27 @@ pub fn read(
     raw: &Raw,
     visitor: &mut dyn Visitor,
 ) -> (Form, Result<()>) {
-    match source {
-        Source::Directory(path) => (Form::Directory, directory::read(&path, visitor)),
-        Source::File(file) => match compression::is_zip(&file) {
-            Ok(true) => (Form::Zip, zip::read_file(file, raw, visitor)),
-            Ok(false) => read_stream(Box::new(file), memory, raw, visitor),
-            Err(error) => (Form::Tar(None), Err(unreadable(error))),
-        },
-        Source::Stream(stream) => read_stream(stream, memory, raw, visitor),
-    }
-}
-
-fn read_stream(
-    stream: Box<dyn Read + Send>,
-    memory: u64,
-    raw: &Raw,
-    visitor: &mut dyn Visitor,
-) -> (Form, Result<()>) {
-    match compression::open(stream, raw.clone()) {
-        Ok(Opened::Zip(stream)) => (Form::Zip, zip::read_stream(stream, memory, raw, visitor)),
-        Ok(Opened::Tar(mut plain, compression)) => {
+    let (stream, file): (Box<dyn Read + Send>, _) = match source {
+        Source::Directory(path) => return (Form::Directory, directory::read(&path, visitor)),
+        Source::Stream(stream) => (stream, None),
+        // A pipe has no positions, and is read as a stream.
+        Source::File(file) => {
+            let is_file = file.metadata().is_ok_and(|it| it.is_file());
+            let again = is_file.then(|| file.try_clone()).and_then(Result::ok);
+            (Box::new(file), again)
+        }
+    };
+    match (compression::open(stream, raw.clone()), file) {
+        (Ok(Opened::Zip(_)), Some(file)) => (Form::Zip, zip::read_file(file, raw, visitor)),
+        (Ok(Opened::Zip(stream)), None) => {
+            (Form::Zip, zip::read_stream(stream, memory, raw, visitor))
+        }
+        (Ok(Opened::Tar(mut plain, compression)), _) => {
             let outcome = tar::read(&mut plain, visitor);
             let ended = plain.finish();
             (Form::Tar(compression), ended.and(outcome))
         }
-        Err(error) => (Form::Tar(None), Err(error)),
+        (Err(error), _) => (Form::Tar(None), Err(error)),
     }
 }
 
