@@ -2,7 +2,6 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use bstr::ByteSlice;
 use gix_hash::ObjectId;
 
 /// The file that names the commit.
@@ -23,14 +22,12 @@ pub(super) fn commit(directory: &Path) -> Option<ObjectId> {
     if !path.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    let mut text = Vec::new();
-    let _ = File::open(path)
+    let mut text = String::new();
+    let read = File::open(path)
         .ok()?
         .take(LEN_MAX)
-        .read_to_end(&mut text)
-        .ok()?;
-    let mut words = text.split_str(" ");
-    let is_whole = words.next() == Some(b"holds");
-    let commit = words.next().filter(|_| is_whole)?;
-    ObjectId::from_hex(commit.trim_end()).ok()
+        .read_to_string(&mut text);
+    let _ = read.ok()?;
+    let commit = text.strip_prefix("holds ")?.split_whitespace().next()?;
+    ObjectId::from_hex(commit.as_bytes()).ok()
 }

@@ -140,7 +140,7 @@ impl Collector<'_> {
 
     fn show(&mut self, is_end: bool) {
         let done = Done {
-            bytes: self.contents.raw.len(),
+            bytes: self.contents.raw.size(),
             entries: Some(self.contents.table.len() as u64),
         };
         let Reading { console, meter, .. } = &mut self.reading;

@@ -45,21 +45,32 @@ pub(super) fn pathspecs(
     }
 }
 
+pub(super) type Messages = dyn Write + Send + 'static;
+
+/// Writes the archive that `request` asks for to `destination`. Messages go to `messages`.
+pub(super) fn write_archive(
+    request: Request,
+    destination: &mut (dyn Write + Send),
+    messages: &mut Messages,
+) -> Result<()> {
+    let outputs = ArchiveOutputs {
+        destination,
+        console: Console::new(messages, None),
+        meter: Meter::new("Archiving", Total::Unknown),
+    };
+    archive::run(request, outputs, &mut RunStats::default())
+}
+
 /// Passes the entries of the tar that `request` asks for to `visitor`. Messages go to `messages`.
 pub(super) fn make(
     request: Request,
     visitor: &mut dyn Visitor,
-    messages: &mut (dyn Write + Send + 'static),
+    messages: &mut Messages,
 ) -> Result<()> {
     let (mut feeder, mut feed) = feed();
     thread::scope(|scope| {
         let made = scope.spawn(move || {
-            let outputs = ArchiveOutputs {
-                destination: &mut feeder,
-                console: Console::new(messages, None),
-                meter: Meter::new("Archiving", Total::Unknown),
-            };
-            archive::run(request, outputs, &mut RunStats::default())?;
+            write_archive(request, &mut feeder, messages)?;
             feeder.flush().map_err(|error| Error::write(&error))
         });
         let read = unarchive::read_tar(&mut feed, visitor);

@@ -62,25 +62,22 @@ pub(super) fn source(
 ) -> Result<(Source, Option<u64>)> {
     if word == "-" {
         if options.diff {
-            return Err(Error::usage(
-                "the option '--diff' requires a file or a directory",
-            ));
+            let refused = "the option '--diff' requires a file or a directory";
+            return Err(Error::usage(refused));
         }
-        let refused = Error::fatal("cannot read an archive from a terminal");
-        return if context.runtime.input_is_terminal() {
-            Err(refused.hinted("git sluice compare <archive>"))
-        } else {
-            let stream = context.runtime.input()?;
-            Ok((Source::Stream(stream), context.runtime.input_len()))
-        };
+        if context.runtime.input_is_terminal() {
+            let refused = Error::fatal("cannot read an archive from a terminal");
+            return Err(refused.hinted("git sluice compare <archive>"));
+        }
+        let stream = context.runtime.input()?;
+        return Ok((Source::Stream(stream), context.runtime.input_len()));
     }
     let file = context.directory().file(word);
-    if file.path.is_dir() && options.bytes {
-        return Err(Error::usage(
-            "the option '--bytes' requires an archive, not a directory",
-        ));
-    }
     if file.path.is_dir() {
+        if options.bytes {
+            let refused = "the option '--bytes' requires an archive, not a directory";
+            return Err(Error::usage(refused));
+        }
         return Ok((Source::Directory(file.path), None));
     }
     let open = file

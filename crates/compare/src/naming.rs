@@ -11,13 +11,15 @@ use std::{
 use bstr::{BString, ByteSlice};
 use sluice_deflate::{Dialect, Level};
 
-use super::{classes::FirstWalk, collector::Contents, form::TarForm};
-use sluice_base::{
-    error::{Result, format_bytes, printable_path},
-    progress::{Console, Meter, Total},
+use super::{
+    classes::FirstWalk,
+    collector::Contents,
+    conversion::{Messages, write_archive},
+    form::TarForm,
 };
+use sluice_base::error::{Result, format_bytes, printable_path};
 use sluice_core::{
-    archive::{self, ArchiveOutputs, RunStats},
+    archive,
     request::{Request, format::Format},
 };
 use sluice_format::unarchive::{Compression, Form, Raw};
@@ -38,8 +40,6 @@ const DIALECTS: [(Dialect, &str, &str); 2] = [
         "bytes of gzip -n, as git before 2.38 and code hosts write them",
     ),
 ];
-
-type Messages = dyn Write + Send + 'static;
 
 /// What is known of the bytes: the command that makes them and perhaps a note, or only words that say how they differ.
 pub(super) struct Naming {
@@ -218,19 +218,14 @@ impl SameFiles<'_> {
             whole,
             made: Raw::default(),
         };
-        let outputs = ArchiveOutputs {
-            destination: &mut expected,
-            console: Console::new(messages, None),
-            meter: Meter::new("Archiving", Total::Unknown),
-        };
-        let outcome = archive::run(request, outputs, &mut RunStats::default());
+        let outcome = write_archive(request, &mut expected, messages);
         let made = expected.made;
         if !whole.may_follow(&made) {
             return Ok(false);
         }
         outcome?;
         let digest = made.digest();
-        Ok(made.len() == whole.len() && digest.is_some() && digest == whole.digest())
+        Ok(made.size() == whole.size() && digest.is_some() && digest == whole.digest())
     }
 }
 

@@ -153,15 +153,9 @@ impl Table {
             number.filter(|number| self.path(*number) == path)
         };
         // Paths are mostly looked for in their order.
-        for at in self.at..self.at + 3 {
-            if let Some(number) = is_at(at)
-                && is_at(at + 1).is_none()
-            {
-                self.at = at;
-                return Some(number);
-            }
-        }
-        let at = self.end_of(path).checked_sub(1)?;
+        let mut near = self.at..self.at + 3;
+        let near = near.find(|at| is_at(*at).is_some() && is_at(at + 1).is_none());
+        let at = near.or_else(|| self.end_of(path).checked_sub(1))?;
         let number = is_at(at)?;
         self.at = at;
         Some(number)

@@ -42,29 +42,31 @@ pub enum Compression {
     Lzip,
 }
 
+/// The compressions in their order, each with the name of its program and the first bytes of a stream.
+const COMPRESSIONS: [(Compression, &str, &[u8]); 5] = [
+    (Compression::Gzip, "gzip", b"\x1f\x8b"),
+    (Compression::Zstd, "zstd", b"\x28\xb5\x2f\xfd"),
+    (Compression::Xz, "xz", b"\xfd7zXZ\0"),
+    (Compression::Bzip2, "bzip2", b"BZh"),
+    (Compression::Lzip, "lzip", b"LZIP"),
+];
+
 impl Compression {
     /// The compression of a stream that begins with `magic`.
     fn of(magic: &[u8]) -> Option<Self> {
-        match magic {
-            [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
-            [0x50..=0x5f, rest @ ..] if rest.starts_with(ZSTD_SKIPPABLE) => Some(Self::Zstd),
-            [0xfd, b'7', b'z', b'X', b'Z', 0] => Some(Self::Xz),
-            [b'B', b'Z', b'h', ..] => Some(Self::Bzip2),
-            [b'L', b'Z', b'I', b'P', ..] => Some(Self::Lzip),
-            _ => None,
+        if let [0x50..=0x5f, rest @ ..] = magic
+            && rest.starts_with(ZSTD_SKIPPABLE)
+        {
+            return Some(Self::Zstd);
         }
+        let mut all = COMPRESSIONS.into_iter();
+        let found = all.find(|(.., first)| magic.starts_with(first));
+        found.map(|(compression, ..)| compression)
     }
 
     /// The program.
     pub fn program(self) -> &'static str {
-        match self {
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-            Self::Xz => "xz",
-            Self::Bzip2 => "bzip2",
-            Self::Lzip => "lzip",
-        }
+        COMPRESSIONS[self as usize].1
     }
 }
 
@@ -90,13 +92,8 @@ impl Default for Raw {
 
 impl Raw {
     /// The number of bytes so far.
-    pub fn len(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         self.0.lock().len
-    }
-
-    /// Whether there is no byte so far.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The first bytes, at most 64 KiB.

@@ -50,11 +50,6 @@ impl Feeder {
         };
         std::thread::Builder::new().spawn(copy).map(drop)
     }
-
-    fn send(&mut self, piece: Vec<u8>) -> io::Result<()> {
-        let sent = self.pieces.send(Ok(piece));
-        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
 }
 
 impl Write for Feeder {
@@ -69,10 +64,12 @@ impl Write for Feeder {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match std::mem::take(&mut self.piece) {
-            piece if piece.is_empty() => Ok(()),
-            piece => self.send(piece),
+        let piece = std::mem::take(&mut self.piece);
+        if piece.is_empty() {
+            return Ok(());
         }
+        let sent = self.pieces.send(Ok(piece));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 

@@ -23,5 +23,5 @@ pub use compression::{Compression, Members, Raw};
 pub use damage::unreadable;
 pub use feed::{Feed, Feeder, feed};
 pub use item::{Item, Kind, Visitor};
-pub use read::{Form, Source, read, read_tar};
-pub use tar::{TarEntry, TarError, TarItem, TarReader};
+pub use read::{Form, Source, read};
+pub use tar::{TarEntry, TarError, TarItem, TarReader, read as read_tar};

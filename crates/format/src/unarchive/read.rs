@@ -62,8 +62,3 @@ pub fn read(
         (Err(error), _) => (Form::Tar(None), Err(error)),
     }
 }
-
-/// Reads a plain tar from `stream`.
-pub fn read_tar(stream: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
-    tar::read(stream, visitor)
-}

@@ -447,8 +447,8 @@ fn size(header: &Header) -> Result<u64, TarError> {
     }
 }
 
-/// Reads the tar in `input`, to its last byte.
-pub(super) fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
+/// Reads the plain tar in `input`, to its last byte.
+pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
     let mut reader = TarReader::new(input, NAMES_MAX);
     let mut holes = 0_u64;
     loop {

@@ -45,10 +45,9 @@ struct Place {
 /// Reads the zip in `file`.
 pub(super) fn read_file(file: File, raw: &Raw, visitor: &mut dyn Visitor) -> Result<()> {
     let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
-    let bytes = file.try_clone().map_err(unreadable)?;
-    add_all(&bytes, raw).map_err(unreadable)?;
+    add_all(&file, raw).map_err(unreadable)?;
     let archive = ZipArchive::from_file(file, &mut buffer).map_err(broken)?;
-    ZipReader::new(&archive, visitor).read(raw.len())
+    ZipReader::new(&archive, visitor).read(raw.size())
 }
 
 /// Reads the zip in `stream`, whose directory comes last, from at most `memory` bytes.
@@ -67,13 +66,13 @@ pub(super) fn read_stream(
     }
     raw.add(&bytes);
     let archive = ZipArchive::from_slice(bytes).map_err(broken)?;
-    ZipReader::new(&archive.into_reader_archive(), visitor).read(raw.len())
+    ZipReader::new(&archive.into_reader_archive(), visitor).read(raw.size())
 }
 
 fn add_all(file: &File, raw: &Raw) -> io::Result<()> {
     let mut piece = vec![0; 128 << 10];
     loop {
-        match file.read_at(&mut piece, raw.len())? {
+        match file.read_at(&mut piece, raw.size())? {
             0 => return Ok(()),
             read => raw.add(&piece[..read]),
         }
