@@ -6,13 +6,14 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read},
+    ops::Range,
     os::unix::fs::FileExt,
 };
 
 use flate2::bufread::DeflateDecoder;
 use rawzip::{
     CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
-    ZipEntry, ZipFileHeaderRecord,
+    ZipFileHeaderRecord,
 };
 
 use super::{
@@ -84,7 +85,6 @@ struct ZipReader<'a, R> {
     visitor: &'a mut dyn Visitor,
     /// Where each entry is.
     places: Vec<Place>,
-    local: Vec<u8>,
     /// The compressed bytes that other entries may still have, unless entries share bytes.
     left: u64,
 }
@@ -95,7 +95,6 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
             archive,
             visitor,
             places: Vec::new(),
-            local: vec![0; 2 * MAX_CENTRAL_DIRECTORY_RECORD_SIZE],
             left: 0,
         }
     }
@@ -118,8 +117,8 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
 
     fn entry(&mut self, record: &ZipFileHeaderRecord<'_>) -> Result<()> {
         let entry = self.archive.get_entry(record.wayfinder()).map_err(broken)?;
-        self.check_headers(record, &entry)?;
         let (start, end) = entry.compressed_data_range();
+        self.check_headers(record, start..end)?;
         // Otherwise, a few bytes in many entries would take any time.
         let left = self.left.checked_sub(end.saturating_sub(start));
         self.left = left.ok_or_else(|| damaged("its entries share bytes"))?;
@@ -172,62 +171,48 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
         self.require(path, rest.is_empty(), CUT)
     }
 
-    /// Compares the record of an entry in the directory with the header before its content, and with the known writers.
+    /// Compares the record of an entry in the directory with the header before its `content`, and with the known writers.
     fn check_headers(
         &mut self,
         record: &ZipFileHeaderRecord<'_>,
-        entry: &ZipEntry<'_, R>,
+        content: Range<u64>,
     ) -> Result<()> {
-        let local = entry.local_header(&mut self.local).map_err(broken)?;
-        let mut fixed = ([0; zip_grammar::CENTRAL], [0; zip_grammar::LOCAL]);
-        let bytes = self.archive.get_ref();
-        let read = bytes
-            .read_exact_at(&mut fixed.0, record.central_directory_offset())
-            .and_then(|()| bytes.read_exact_at(&mut fixed.1, record.local_header_offset()));
-        read.map_err(unreadable)?;
-        let central = Header {
-            name: record.file_path().as_bytes(),
-            extra: record.extra_fields().remaining_bytes(),
-        };
-        let local = Header {
-            name: local.file_path().as_bytes(),
-            extra: local.extra_fields().remaining_bytes(),
-        };
+        let name = record.file_path().as_bytes();
+        let extra = record.extra_fields().remaining_bytes();
+        let (start, at) = (
+            record.local_header_offset(),
+            record.central_directory_offset(),
+        );
+        let fixed = self.bytes(at..at + zip_grammar::CENTRAL)?;
+        let local = self.bytes(start..content.start)?;
         let sums = Sums {
             crc: record.crc32(),
             compressed: record.compressed_size_hint(),
             plain: record.uncompressed_size_hint(),
         };
-        let doubt = zip_grammar::check((&fixed.0, central), (&fixed.1, local), sums);
-        let end = entry.compressed_data_range().1;
         self.places.push(Place {
-            start: record.local_header_offset(),
-            end,
+            start,
+            end: content.end,
             sums: record.flags().has_data_descriptor().then_some(sums),
         });
-        match doubt {
-            Some(doubt) => self.visitor.doubt(record.file_path().as_bytes(), doubt),
+        match zip_grammar::check(&fixed, Header { name, extra }, &local, sums) {
+            Some(doubt) => self.visitor.doubt(name, doubt),
             None => Ok(()),
         }
     }
 
     /// Compares where the directory is with what the records at the end say of it (APPNOTE.TXT, sections 4.3.14 to 4.3.16).
     fn check_end(&mut self, len: u64) -> Result<()> {
-        let bytes = self.archive.get_ref();
         let eocd = self.archive.eocd_offset();
         let start = self.archive.directory_offset();
-        let count = self.places.len() as u64;
-        let mut end = vec![0; (len - eocd).min(zip_grammar::END_MAX) as usize];
-        bytes.read_exact_at(&mut end, eocd).map_err(unreadable)?;
+        let end = self.bytes(eocd..len.min(eocd + zip_grammar::END_MAX))?;
         let before = start.max(eocd.saturating_sub(zip_grammar::LARGE_END));
-        let mut large = vec![0; (eocd - before) as usize];
-        let read = bytes.read_exact_at(&mut large, before);
-        read.map_err(unreadable)?;
+        let large = self.bytes(before..eocd)?;
         let large = zip_grammar::is_large(&large).then_some(&large[..]);
         let directory = zip_grammar::Directory {
             start,
             len: large.map_or(eocd, |_| before) - start,
-            count,
+            count: self.places.len() as u64,
         };
         let is_stated = len - eocd <= zip_grammar::END_MAX && directory.is_stated(&end, large);
         self.require(b"", is_stated, END)
@@ -235,26 +220,33 @@ impl<'a, R: ReaderAt> ZipReader<'a, R> {
 
     /// Looks for bytes that belong to no entry, or to two, and for entries in another order than their headers.
     fn check_places(&mut self) -> Result<()> {
-        let places = std::mem::take(&mut self.places);
-        let starts = places.iter().skip(1).map(|place| place.start);
-        let nexts = starts.chain([self.archive.directory_offset()]);
-        let is_first = places.first().is_none_or(|place| place.start == 0);
-        let mut is_whole = is_first && (!places.is_empty() || self.archive.directory_offset() == 0);
-        for (place, next) in places.iter().zip(nexts) {
-            let Some(gap) = next.checked_sub(place.end).filter(|gap| *gap <= 24) else {
+        let starts = self.places.iter().map(|place| place.start);
+        let starts = starts.chain([self.archive.directory_offset()]);
+        let ends = self.places.iter().map(|place| (place.end, place.sums));
+        let mut is_whole = true;
+        for ((end, sums), start) in [(0, None)].into_iter().chain(ends).zip(starts) {
+            if end > start || start - end > zip_grammar::DESCRIPTOR_MAX {
                 is_whole = false;
                 break;
-            };
-            let mut after = vec![0; gap as usize];
-            let read = self.archive.get_ref().read_exact_at(&mut after, place.end);
-            read.map_err(unreadable)?;
-            is_whole &= match &place.sums {
-                Some(sums) => sums.is_descriptor(&after),
-                None => gap == 0,
+            }
+            let between = self.bytes(end..start)?;
+            is_whole &= match sums {
+                Some(sums) => sums.is_descriptor(&between),
+                None => between.is_empty(),
             };
         }
-        self.places = places;
         self.require(b"", is_whole, GAPS)
+    }
+
+    /// The bytes of the file in `range`.
+    fn bytes(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        let read = self
+            .archive
+            .get_ref()
+            .read_exact_at(&mut bytes, range.start);
+        read.map_err(unreadable)?;
+        Ok(bytes)
     }
 
     fn require(&mut self, path: &[u8], is_right: bool, reason: &'static str) -> Result<()> {

@@ -3,8 +3,10 @@
 use super::grammar::{Doubt, is_zero, require};
 
 /// The lengths of the fixed parts of a record of the directory, and of the header before a content.
-pub(super) const CENTRAL: usize = 46;
-pub(super) const LOCAL: usize = 30;
+pub(super) const CENTRAL: u64 = 46;
+const LOCAL: usize = 30;
+/// The most bytes of a record after a content.
+pub(super) const DESCRIPTOR_MAX: u64 = 24;
 /// The record at the end of a zip64, and the one that says where it is.
 pub(super) const LARGE_END: u64 = 56 + 20;
 /// The most bytes in which programs look for the end.
@@ -67,13 +69,16 @@ impl Sums {
     }
 }
 
-/// Why programs may understand an entry differently.
-pub(super) fn check(
-    (fixed, central): (&[u8; CENTRAL], Header<'_>),
-    (before, local): (&[u8; LOCAL], Header<'_>),
-    sums: Sums,
-) -> Doubt {
+/// Why programs may understand an entry differently. Its record in the directory has the `fixed` part and the rest, and all of
+/// `local` is before its content.
+pub(super) fn check(fixed: &[u8], central: Header<'_>, local: &[u8], sums: Sums) -> Doubt {
     let (name, flags) = (central.name, u16_at(fixed, 8));
+    let (before, local) = local.split_at(LOCAL);
+    let (local_name, extra) = local.split_at(u16_at(before, 26).into());
+    let local = Header {
+        name: local_name,
+        extra,
+    };
     let version = u16_at(fixed, 6).max(u16_at(before, 4));
     // Flags, method, time and date.
     let is_same = name == local.name && fixed[8..16] == before[6..14];
@@ -104,7 +109,7 @@ pub(super) fn check(
 }
 
 /// Whether the header before a content has these sums. If a record after the content has them, the header may have zeros.
-fn has_sums(before: &[u8; LOCAL], large: Option<&[u8]>, sums: Sums, is_later: bool) -> bool {
+fn has_sums(before: &[u8], large: Option<&[u8]>, sums: Sums, is_later: bool) -> bool {
     let is_right = |stated: u64, right: u64| stated == right || (is_later && stated == 0);
     let large = match large {
         None => None,
@@ -123,7 +128,7 @@ fn has_sums(before: &[u8; LOCAL], large: Option<&[u8]>, sums: Sums, is_later: bo
 }
 
 /// Compares host and attributes of a record of the directory with the name of its entry.
-fn check_attributes(fixed: &[u8; CENTRAL], name: &[u8], doubt: &mut Doubt) {
+fn check_attributes(fixed: &[u8], name: &[u8], doubt: &mut Doubt) {
     let (host, attributes) = (fixed[5], u32_at(fixed, 38));
     let (low, mode) = (attributes & 0xffff, attributes >> 16);
     let is_directory = name.ends_with(b"/");
@@ -145,7 +150,7 @@ fn check_attributes(fixed: &[u8; CENTRAL], name: &[u8], doubt: &mut Doubt) {
 
 /// The field of large sizes in a header, if it has one. `None` if a field is unknown, occurs again, is cut, or disagrees with the
 /// record of the directory.
-fn large_field<'a>(header: Header<'a>, fixed: &[u8; CENTRAL]) -> Option<Option<&'a [u8]>> {
+fn large_field<'a>(header: Header<'a>, fixed: &[u8]) -> Option<Option<&'a [u8]>> {
     let (mut rest, mut seen, mut large) = (header.extra, Vec::new(), None);
     // Some programs align contents by zeros that are no field.
     while rest.len() >= 4 {
