@@ -36,8 +36,7 @@ fn converted(attributes: &str, content: &str) -> Repo {
     let repo = Repo::init();
     repo.write(".gitattributes", format!("file {attributes}\n"));
     repo.write("file", content);
-    repo.git(["add", "."]);
-    repo.git(["commit", "-qm", "a file"]);
+    repo.commit(".", "a file");
     repo
 }
 

@@ -25,16 +25,14 @@ fn lines(name: &str, text: &[u8]) -> Vec<Value> {
 fn changed() -> Repo {
     let repo = Repo::init();
     repo.write("old.txt", "old\n");
-    repo.git(["add", "."]);
-    repo.git(["commit", "-qm", "none"]);
+    repo.commit(".", "none");
     repo.git(["rm", "-q", "old.txt"]);
     fs::create_dir(repo.path().join("sub")).expect("our own");
     repo.write("added", "added\n");
     repo.write("large", "x".repeat(5000));
     repo.write("binary", "\0");
     repo.write("sub/kept", "kept\n");
-    repo.git(["add", "."]);
-    repo.git(["commit", "-qm", "one"]);
+    repo.commit(".", "one");
     repo.git(["rm", "-q", "--cached", "added"]);
     repo.write("new", "new\n");
     repo.write("sub/kept", "changed\n");

@@ -190,7 +190,7 @@ fn the_example_writes_changes() {
     let place = Repo::scratch();
     let script = "git init -q project.git && cd project.git && echo 0 >old && git add . && git commit -qm 0 && git tag v1.0
         echo 1 >new && git add . && git commit -qm 1 && git tag v1.1";
-    let _ = place.shell(script).success();
+    place.script(script);
     let _ = run(&mut place.command(example)).success();
     let read = |name| fs::read(place.path().join(name)).expect("it was written");
     assert_eq!(tar_listing::names(&read("changes.tar")), ["new"]);
@@ -206,8 +206,7 @@ fn the_example_indexes_repositories() {
     let place = Repo::scratch();
     let repo = Repo::copy("basic");
     repo.write("new", "new");
-    repo.git(["add", "."]);
-    repo.git(["commit", "-q", "-m", "new"]);
+    repo.commit(".", "new");
     let mut command = place.command(&example);
     let output = run(command
         .args(["HEAD~1", "HEAD"])

@@ -24,7 +24,7 @@ impl Place {
         let top = Repo::scratch();
         let commands = "mkdir bin wrapper; git init -q -b main project; cd project; mkdir src archive; seq 2000 >src/numbers; echo >archive/file; \
              echo '$Format:%+s$' >expanded; echo expanded export-subst >.gitattributes; git add .; git commit -qm one; git clone -q --bare . ../project.git";
-        let _ = top.shell(commands).success();
+        top.script(commands);
         let program = fs::read(binary()).expect("built");
         top.write_program("bin/git-sluice", program);
         let place = Place {
@@ -42,7 +42,7 @@ impl Place {
     fn of_each_kind() -> impl Iterator<Item = Place> {
         let script = Place::new().inspect(|place| {
             let link = "ln -sf git-sluice-script ../first/git";
-            let _ = place.project.shell(link).success();
+            place.project.script(link);
         });
         Place::new().into_iter().chain(script)
     }
@@ -72,9 +72,7 @@ impl Place {
 /// Checks that `git archive` in `repo` has the bytes of the real git, and returns whether git-sluice wrote it.
 #[track_caller]
 fn is_ours(repo: &Repo) -> bool {
-    let _ = repo
-        .shell("git archive HEAD >ours && $REAL archive HEAD | cmp - ours")
-        .success();
+    repo.script("git archive HEAD >ours && $REAL archive HEAD | cmp - ours");
     // Only git-sluice has this format.
     let formats = repo.shell("git archive --list").success();
     String::from_utf8_lossy(&formats).contains("tar.zst")
@@ -92,14 +90,14 @@ fn archives_come_from_git_sluice() {
         );
         for words in archives {
             let script = format!("git {words} >ours && $REAL {words} >theirs && cmp ours theirs");
-            let _ = project.shell(&script).success();
+            project.script(&script);
             // Only git-sluice knows this option.
             let ours = project.shell(&format!("git {words} --no-attributes"));
             assert!(!ours.success().is_empty(), "{words}");
         }
         // Names of commands are names of branches as well.
         let branch = "git branch ls && git archive ls >ours && $REAL archive ls | cmp - ours";
-        let _ = project.shell(branch).success();
+        project.script(branch);
     }
 }
 
@@ -165,11 +163,11 @@ fn git_does_the_work_instead_of_another_program() {
         assert!(!is_ours(&project), "{program}");
         for options in ["-C .", "--git-dir=.git", "-c a.b=c"] {
             let archive = format!("git {options} archive HEAD | cmp - ours");
-            let _ = project.shell(&archive).success();
+            project.script(&archive);
         }
         let client =
             "$REAL archive --remote=. --exec='../first/git-upload-archive' HEAD | cmp - ours";
-        let _ = project.shell(client).success();
+        project.script(client);
     }
 }
 
@@ -178,7 +176,7 @@ fn git_does_the_work_instead_of_another_program() {
 fn git_does_the_work_while_git_sluice_is_replaced() {
     let Some(place) = Place::new() else { return };
     let project = place.with_path(&["first"]);
-    let _ = project.shell("$REAL archive HEAD >theirs").success();
+    project.script("$REAL archive HEAD >theirs");
     let mut commands = vec![
         "git archive HEAD",
         "git -C . archive HEAD",
@@ -200,9 +198,7 @@ fn git_does_the_work_while_git_sluice_is_replaced() {
         };
         for command in &commands {
             update();
-            let _ = project
-                .shell(&format!("{command} >ours; cmp ours theirs"))
-                .success();
+            project.script(&format!("{command} >ours; cmp ours theirs"));
         }
         for command in ["git sluice ls", "git -C . sluice ls"] {
             update();
@@ -229,14 +225,14 @@ fn options_of_git_do_not_change_the_program() {
     let Some(place) = Place::new() else { return };
     place.script("wrapper/git-sluice", "#!/bin/sh\nexit 3\n");
     let project = place.with_path(&["wrapper", "first"]);
-    let _ = project.shell("$REAL archive HEAD >theirs").success();
+    project.script("$REAL archive HEAD >theirs");
     let options = cases(
         "-C . | -c a.b=c | --git-dir=.git | --git-dir .git --work-tree=. | --no-pager -C src -C .. | \
          --no-replace-objects",
     );
     for options in options {
         let archive = format!("git {options} archive HEAD | cmp - theirs");
-        let _ = project.shell(&archive).success();
+        project.script(&archive);
         let formats = project.shell(&format!("git {options} archive --list"));
         let formats = String::from_utf8(formats.success()).expect("text");
         assert!(formats.contains("tar.zst"), "{options}");
@@ -244,11 +240,9 @@ fn options_of_git_do_not_change_the_program() {
         assert!(named.success().starts_with(b"git-sluice "), "{options}");
     }
     // A stand-in that was moved starts no program from its old place, and none with the same name in PATH.
-    let _ = project.shell("mv ../first ../moved").success();
+    project.script("mv ../first ../moved");
     let moved = place.with_path(&["wrapper", "moved"]);
-    let _ = moved
-        .shell("git -C . archive HEAD | cmp - theirs")
-        .success();
+    moved.script("git -C . archive HEAD | cmp - theirs");
     assert!(is_ours(&moved));
 }
 
@@ -268,9 +262,7 @@ fn names_of_files_mean_what_they_mean_to_git() {
         for options in ["", "-C ."] {
             let ours = project.shell(&format!("git {options} archive -o ../{name} HEAD"));
             assert_eq!(ours.messages(), "", "{name}");
-            let _ = project
-                .shell(&format!("cmp ../{name} ../theirs-{name}"))
-                .success();
+            project.script(&format!("cmp ../{name} ../theirs-{name}"));
         }
     }
     // Who writes `git sluice` knows its formats.
@@ -291,7 +283,7 @@ fn bad_settings_stop_no_archive() {
     let Some(place) = Place::new() else { return };
     let log = place.top.join("log");
     let project = place.with_path(&["first", "bin"]);
-    let _ = project.shell("$REAL archive HEAD >theirs").success();
+    project.script("$REAL archive HEAD >theirs");
     let cache = place.top.join("cache");
     let cache = cache.to_str().expect("text");
     for [key, value, reason] in rows(
@@ -330,9 +322,7 @@ fn bad_settings_stop_no_archive() {
         );
     }
     let relative = "git -c sluice.log=relative";
-    let _ = project
-        .shell(&format!("{relative} archive HEAD | cmp - theirs"))
-        .success();
+    project.script(&format!("{relative} archive HEAD | cmp - theirs"));
     let refused = project.shell(&format!("{relative} sluice HEAD"));
     refused.assert_refused(128, &["bad value 'relative' for 'sluice.log'"]);
     let checked = project.shell(&format!("{relative} sluice stand-in --check ../first"));
@@ -492,9 +482,7 @@ fn a_check_reports_what_is_in_force() {
         );
         // A check creates no directory, which would belong to the user who checks.
         assert!(!place.top.join("cache").exists());
-        let _ = project
-            .shell(&format!("mkdir -m 777 {cache} && chmod 777 {cache}"))
-            .success();
+        project.script(&format!("mkdir -m 777 {cache} && chmod 777 {cache}"));
         let (parts, code) = checked(&project);
         assert_eq!(
             parts["cache"],
@@ -514,7 +502,7 @@ fn a_check_within_hooks_and_aliases() {
     for check in ["git-sluice stand-in --check", "git sluice stand-in --check"] {
         let check = format!("{check} '{}'", place.top.join("first").display());
         let hook = format!("#!/bin/sh\n{check} >../checked\n");
-        let _ = project.shell("mkdir -p .git/hooks").success();
+        project.script("mkdir -p .git/hooks");
         project.write_program(".git/hooks/post-checkout", hook);
         for script in [
             format!("git -c alias.check='!{check}' check >../checked"),
@@ -545,7 +533,7 @@ fn a_check_through_the_stand_in() {
     let other = place.with_path(&[]);
     let checked = other.shell("../first/git sluice stand-in --check ../first");
     assert_eq!(checked.code(), 1, "{checked}");
-    let _ = project.shell("mv ../first ../moved").success();
+    project.script("mv ../first ../moved");
     let moved = place
         .with_path(&["moved"])
         .shell("git sluice stand-in --check ../moved");
@@ -641,10 +629,9 @@ fn files_of_others_stay() {
 #[test]
 fn a_directory_is_for_the_stand_in_alone() {
     let Some(place) = Place::new() else { return };
-    let _ = place
+    place
         .project
-        .shell("mkdir ../empty ../a:b; ln -s a:b ../link")
-        .success();
+        .script("mkdir ../empty ../a:b; ln -s a:b ../link");
     let alone = "is not for a stand-in alone\nhint: name an empty or a new directory";
     let separator = "cannot be in PATH\ncaused by: a ':' separates the directories there\nhint: ";
     for (name, message) in [
@@ -662,6 +649,6 @@ fn a_directory_is_for_the_stand_in_alone() {
     assert!(!place.top.join("a:b/new").exists());
     let _ = place.set_up("empty").success();
     // Files that somebody added to it stay, and do not stop a newer version.
-    let _ = place.project.shell("touch ../empty/mine").success();
+    place.project.script("touch ../empty/mine");
     let _ = place.set_up("empty").success();
 }

@@ -104,11 +104,9 @@ fn output_mode() {
     };
     for umask in ["022", "077", "0"] {
         for command in ["git archive", "git-sluice"] {
-            let _ = repo
-                .shell(&format!(
-                    "umask {umask}; {command} -o '{command}-{umask}' HEAD"
-                ))
-                .success();
+            repo.script(&format!(
+                "umask {umask}; {command} -o '{command}-{umask}' HEAD"
+            ));
         }
         assert_eq!(
             mode(&format!("git-sluice-{umask}")),
@@ -135,9 +133,7 @@ fn output_to_what_is_no_file() {
     assert!(fs::read(repo.path().join("real")).expect("written through the link") == expected);
 
     let _ = repo.sluice(["-o", "/dev/null", "HEAD"]).success();
-    let _ = repo
-        .shell("mkfifo pipe && { cat pipe >copied & git-sluice -o pipe HEAD; wait; }")
-        .success();
+    repo.script("mkfifo pipe && { cat pipe >copied & git-sluice -o pipe HEAD; wait; }");
     assert!(fs::read(repo.path().join("copied")).expect("copied by cat") == expected);
     std::os::unix::fs::symlink("nowhere", repo.path().join("leads-nowhere")).expect("our own");
     let _ = repo.sluice(["-o", "leads-nowhere", "HEAD"]).success();
@@ -252,7 +248,7 @@ fn file_with_several_names() {
     let expected = repo.archive(["HEAD"]).success();
     for command in ["git archive", "git-sluice"] {
         let script = format!("rm -f one two; >one; ln one two; {command} -o one HEAD");
-        let _ = repo.shell(&script).success();
+        repo.script(&script);
         assert!(
             fs::read(repo.path().join("two")).expect("a link") == expected,
             "{command}"
@@ -265,9 +261,7 @@ fn file_with_several_names() {
 fn a_failure_before_the_first_byte_empties_no_file() {
     let repo = Repo::copy("basic");
     repo.write("real", "precious");
-    let _ = repo
-        .shell("ln -s real link; echo precious >one; ln one two")
-        .success();
+    repo.script("ln -s real link; echo precious >one; ln one two");
     let missing = "fatal: not a valid object name: nosuch\n";
     repo.git(["config", "tar.x.command", "no/such/command"]);
     for (target, content) in [("link", "precious"), ("one", "precious\n")] {

@@ -167,6 +167,13 @@ impl Repo {
         let _ = run_with_input(shell.arg(name), content).success();
     }
 
+    /// Commits what is at `path`.
+    #[track_caller]
+    pub(crate) fn commit(&self, path: &str, message: &str) {
+        self.git(["add", path]);
+        self.git(["commit", "-q", "-m", message]);
+    }
+
     /// `git` with these arguments, which has to succeed: its stdout, without the last newline.
     #[track_caller]
     pub(crate) fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
@@ -241,7 +248,13 @@ impl Repo {
         run(self.command("sh").args(["-c", script]))
     }
 
-    /// The same by somebody who may not do everything, in a repository that is given to him;
+    /// A shell script that has to succeed.
+    #[track_caller]
+    pub(crate) fn script(&self, script: &str) {
+        let _ = self.shell(script).success();
+    }
+
+    /// What a shell script does that is run by somebody who may not do everything, in a repository that is given to him;
     /// nothing if there is nobody to be.
     pub(crate) fn unprivileged_shell(&self, script: &str) -> Option<Output> {
         if !rustix::process::geteuid().is_root() {

@@ -21,8 +21,7 @@ fn check_client(start: impl Fn(&Repo, &Path) -> Command) {
     let repos = repositories_in(&place);
     repos[0].git(["tag", "old"]);
     repos[0].write("more", "more");
-    repos[0].git(["add", "."]);
-    repos[0].git(["commit", "-qm", "more"]);
+    repos[0].commit(".", "more");
     let mut client = start(&place, &examples);
     let output = run_with_input(client.args(["old", "HEAD", "one", "none", "two"]), b"");
     let told = (output.code(), String::from_utf8_lossy(&output.stdout));

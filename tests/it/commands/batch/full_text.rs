@@ -54,7 +54,7 @@ fn a_full_text_index_follows() {
     ];
     for (number, (script, since)) in pushes.into_iter().enumerate() {
         let script = format!("{script}; git add -A . && git commit -q --allow-empty -m push");
-        let _ = repos[0].shell(&script).success();
+        repos[0].script(&script);
         let followed = search(&place, "followed");
         let fresh = search(&place, &format!("fresh{number}"));
         assert_eq!(followed.code(), 0, "{script}: {followed}");

@@ -203,8 +203,7 @@ fn repositories_in(place: &Repo) -> [Repo; 2] {
         let repo = place.clone().at(name);
         repo.git(["init", "-q"]);
         repo.write(name, name);
-        repo.git(["add", "."]);
-        repo.git(["commit", "-qm", name]);
+        repo.commit(".", name);
         repo
     })
 }
@@ -350,8 +349,7 @@ fn git_directories() {
 fn requests_overlap() {
     let repo = Repo::copy("basic");
     repo.write("large", "0123456789abcdef".repeat(1 << 18));
-    repo.git(["add", "large"]);
-    repo.git(["commit", "-qm", "large"]);
+    repo.commit("large", "large");
     let mut batch = Batch::start_with(&repo, &["--jobs=2"]);
     let words: [&[&str]; 3] = [&["HEAD"], &["--output=second", "HEAD"], &["HEAD"]];
     words.iter().for_each(|words| batch.send(words));

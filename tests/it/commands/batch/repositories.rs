@@ -18,8 +18,7 @@ const CHANGES: [(&str, Change); 12] = [
     ("nothing", |_| ()),
     ("a commit", |repo| {
         repo.write("new", "new\n");
-        repo.git(["add", "new"]);
-        repo.git(["commit", "-qm", "new"]);
+        repo.commit("new", "new");
     }),
     ("another branch", |repo| {
         repo.git(["symbolic-ref", "HEAD", "refs/heads/none"]);

@@ -52,7 +52,7 @@ fn git_sluice_is_removed_while_a_host_runs() {
     // More than what the sockets and pipes on the way to the client hold.
     let grow = "head -c 40000000 /dev/zero >large && git add large && git commit -qm large && \
                 git push -q ../project.git main";
-    let _ = project.shell(grow).success();
+    project.script(grow);
     let Some((_server, url)) = daemon(&served) else {
         return;
     };

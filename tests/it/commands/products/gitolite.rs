@@ -21,7 +21,7 @@ fn gitolite_serves_archives() {
     let host = place.env("HOME", &home).env("USER", "git");
     // Its repositories need the template of git.
     let setup = "unset GIT_TEMPLATE_DIR && gitolite setup -pk client.pub";
-    let _ = host.shell(setup).success();
+    host.script(setup);
     let rc = home.join(".gitolite.rc");
     let settings = fs::read_to_string(&rc).expect("gitolite wrote it");
     let path = format!(
@@ -31,7 +31,7 @@ fn gitolite_serves_archives() {
     fs::write(&rc, path + &settings).expect("our own");
     // Its first settings let everybody read this repository.
     let testing = "gitolite/repositories/testing.git";
-    let _ = host.shell(&format!("git -C {testing} fetch -q ../../../project.git main:main && git -C {testing} symbolic-ref HEAD refs/heads/main")).success();
+    host.script(&format!("git -C {testing} fetch -q ../../../project.git main:main && git -C {testing} symbolic-ref HEAD refs/heads/main"));
     served.log_archives_of(testing);
     let Some(ssh) = ssh::start(&served, &home) else {
         return;

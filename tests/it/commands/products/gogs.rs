@@ -102,7 +102,7 @@ impl Gogs {
             .env("GIT_CONFIG_GLOBAL", directory.join("gitconfig"));
         let user = text(place.shell("id -un").success());
         let place = place.env("USER", user);
-        let _ = place.shell(SETTINGS).success();
+        place.script(SETTINGS);
         place.git([
             "config",
             "--global",
@@ -111,13 +111,13 @@ impl Gogs {
         ]);
         let server = Server::start(|port| {
             let script = format!("sed 's/@/{port}/g' settings >custom/conf/app.ini");
-            let _ = place.shell(&script).success();
+            place.script(&script);
             let mut command = place.command(&program);
             command.args(["web", "--config", "custom/conf/app.ini"]);
             command
         });
         let place = place.env("URL", format!("http://127.0.0.1:{}", server.port));
-        let _ = place.shell(REPOSITORIES).success();
+        place.script(REPOSITORIES);
         Some(Self {
             served,
             place,
@@ -127,10 +127,7 @@ impl Gogs {
 
     /// Lets Gogs forget the archives that it stores.
     fn forget_archives(&self) {
-        let _ = self
-            .place
-            .shell("rm -rf repositories/ann/*/archives")
-            .success();
+        self.place.script("rm -rf repositories/ann/*/archives");
     }
 
     /// The HTTP status of a download, and its bytes.
@@ -172,7 +169,7 @@ fn a_day_of_an_operator() {
     let place = &gogs.place;
     gogs.assert_as_git(2);
     // Submodules and LFS content.
-    let _ = place.shell(KEYS).success();
+    place.script(KEYS);
     let (status, archive) = gogs.download("super", "master", "tar.gz");
     assert_eq!(status, "200");
     place.write("super.tar.gz", archive);
@@ -189,7 +186,7 @@ fn a_day_of_an_operator() {
     limit("1000");
     gogs.assert_as_git(2);
     // Clients wait for their turn, while the program is replaced again and again.
-    let _ = place.shell(TURNS).success();
+    place.script(TURNS);
     gogs.forget_archives();
     let project = &gogs.served.place.project;
     let commits = project.git(["rev-list", "HEAD"]);
@@ -200,9 +197,7 @@ fn a_day_of_an_operator() {
             .map(|commit| scope.spawn(move || (commit, gogs.download("project", commit, "zip"))))
             .collect();
         while !clients.iter().all(|client| client.is_finished()) {
-            let _ = place
-                .shell("cp ../bin/git-sluice new && mv new ../bin/git-sluice")
-                .success();
+            place.script("cp ../bin/git-sluice new && mv new ../bin/git-sluice");
         }
         for client in clients {
             let (commit, (status, archive)) = client.join().expect("it ends");
@@ -213,6 +208,6 @@ fn a_day_of_an_operator() {
     });
     assert_eq!(gogs.served.logged() - before, commits.lines().count());
     // Without git-sluice, everything comes from git.
-    let _ = place.shell("rm ../bin/git-sluice").success();
+    place.script("rm ../bin/git-sluice");
     gogs.assert_as_git(0);
 }

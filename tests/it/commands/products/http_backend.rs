@@ -77,7 +77,7 @@ fn http_backend_serves_archives() {
     ]
     .concat();
     project.write("request", request);
-    let _ = project.shell("gzip -k request").success();
+    project.script("gzip -k request");
     let plain = "--data-binary @request";
     assert_eq!(ask(&served, &server, "git", plain).messages(), "403");
     bare.git(["config", "http.uploadarchive", "false"]);

@@ -28,7 +28,7 @@ fn soft_serve_serves_archives() {
         "git -C ../{repository} fetch -q {}/project.git main:main",
         top.display()
     );
-    let _ = host.shell(&fetch).success();
+    host.script(&fetch);
     served.log_archives_of(repository);
     let url = format!("git://127.0.0.1:{}/project", server.port);
     let archive = served.archive("main");

@@ -21,7 +21,7 @@ pub(super) fn keys(top: &Repo) -> Option<String> {
         return None;
     }
     let create = "for name in client host; do ssh-keygen -q -t ed25519 -N '' -f $name; done";
-    let _ = top.shell(create).success();
+    top.script(create);
     Some(fs::read_to_string(top.path().join("client.pub")).expect("created just now"))
 }
 
