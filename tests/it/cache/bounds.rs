@@ -126,9 +126,7 @@ fn removal_disturbs_no_reader() {
     let (cache, repo) = (Cache::new(), noisy(6 << 20));
     let expected = repo.archive(["HEAD"]).success();
     let _ = cache.run(&repo, "--cache-always HEAD").success();
-    let mut reader = cache.start(&repo, "HEAD");
-    let mut start = [0; 4096];
-    reader.stdout().read_exact(&mut start).expect("a hit");
+    let (reader, _) = cache.begin(&repo, "HEAD", 4096);
     fs::remove_file(cache.path().join(&cache.archives()[0])).expect("our own");
     let rest = reader.finish();
     assert!(
@@ -152,8 +150,7 @@ fn archives_grow_old() {
 #[ignore = "slow"]
 fn turns() {
     let (cache, repo) = (Cache::new(), noisy(24 << 20));
-    let mut producer = cache.start(&repo, "--cache-jobs=1 HEAD");
-    producer.stdout().read_exact(&mut [0]).expect("it began");
+    let (producer, _) = cache.begin(&repo, "--cache-jobs=1 HEAD", 1);
     for wait in ["0", "1"] {
         let args = format!("--cache-jobs=1 --cache-wait={wait} --prefix=a/ HEAD");
         cache
@@ -198,8 +195,7 @@ fn waiting(cache: &Cache, repo: &Repo, prefix: &str) -> Running {
 /// waits is passed over, the first one as well.
 fn assert_order(count: usize) {
     let (cache, repo) = (Cache::new(), noisy(2 << 20));
-    let mut served = cache.start(&repo, "--cache-jobs=1 --cache-size=0 HEAD");
-    served.stdout().read_exact(&mut [0]).expect("it began");
+    let (mut served, _) = cache.begin(&repo, "--cache-jobs=1 --cache-size=0 HEAD", 1);
     let queue: Vec<_> = (0..count)
         .map(|number| waiting(&cache, &repo, &number.to_string()))
         .collect();
@@ -237,8 +233,7 @@ fn turns_of_a_crowd_come_in_the_order_of_arrival() {
 #[test]
 fn the_longest_time_ends_a_wait() {
     let (cache, repo) = (Cache::new(), noisy(2 << 20));
-    let mut first = cache.start(&repo, "--cache-jobs=1 --cache-size=0 HEAD");
-    first.stdout().read_exact(&mut [0]).expect("it began");
+    let (first, _) = cache.begin(&repo, "--cache-jobs=1 --cache-size=0 HEAD", 1);
     let limited = repo.clone().with(["-c", "sluice.maxTime=1"]);
     let args = "--cache-jobs=1 --cache-size=0 --cache-wait=1h HEAD";
     let refused = cache.run(&limited, args);
@@ -250,8 +245,7 @@ fn the_longest_time_ends_a_wait() {
 #[test]
 fn a_turn_ends_with_the_production() {
     let (cache, repo) = (Cache::new(), noisy(2 << 20));
-    let mut hung = cache.start(&repo, "--cache-jobs=1 --cache-always HEAD");
-    hung.stdout().read_exact(&mut [0]).expect("it began");
+    let (hung, _) = cache.begin(&repo, "--cache-jobs=1 --cache-always HEAD", 1);
     let args = "--cache-jobs=1 --cache-wait=10 --prefix=a/ HEAD";
     let other = cache.run(&repo, args);
     assert_eq!(other.code(), 0, "{other}");

@@ -9,8 +9,7 @@ fn with_file(attributes: &str, content: &[u8]) -> Repo {
     repo.write(".gitattributes", attributes);
     repo.write("file", content);
     repo.git(["add", ".gitattributes"]);
-    repo.git(["add", "file"]);
-    repo.git(["commit", "-q", "-m", "one"]);
+    repo.commit("file", "one");
     repo
 }
 
@@ -35,52 +34,28 @@ fn assert_bypassed(repo: &Repo, args: &str) {
     cache.assert_tidy();
 }
 
+/// What git is asked for, commands of the user, and names on standard error. References move, and an archive moves with them.
 #[test]
-fn what_git_is_asked_for() {
+fn what_depends_on_more() {
     for format in ["%d", "%h", "%D", "%(describe)", "%N"] {
-        let repo = with_file(
-            "file export-subst\n",
-            format!("$Format:{format}$\n").as_bytes(),
-        );
-        assert_bypassed(&repo, "");
+        let content = format!("$Format:{format}$\n");
+        assert_bypassed(&with_file("file export-subst\n", content.as_bytes()), "");
     }
+    let filtered = with_file("file filter=up\n", b"text\n");
+    filtered.git(["config", "filter.up.smudge", "tr a-z A-Z"]);
+    assert_bypassed(&filtered, "");
+    assert_bypassed(&with_file("", b"text\n"), "-v");
 }
 
 /// The end of the disk is told as without a cache.
 #[test]
 fn a_destination_that_takes_a_part() {
     let repo = Repo::init();
-    let _ = repo
-        .shell("seq 100000 >large && git add large && git commit -qm large")
-        .success();
+    repo.script("seq 100000 >large && git add large && git commit -qm large");
     let output =
         repo.shell("trap '' XFSZ; ulimit -f 8; git-sluice --cache=/dev/null/none -o x HEAD");
     assert_eq!(output.code(), 128, "{output}");
     assert_eq!(output.messages(), "fatal: write error: File too large\n");
-}
-
-/// References move, and the archive with them.
-#[test]
-fn decorations_are_never_old() {
-    let cache = Cache::new();
-    let repo = with_file("file export-subst\n", b"$Format:%d$\n");
-    for tag in ["one", "two", "three"] {
-        let _ = cache.run(&repo, "--cache-always HEAD").success();
-        repo.git(["tag", tag]);
-        cache.assert_role(&repo, "HEAD", "bypass");
-    }
-}
-
-#[test]
-fn commands_of_the_user() {
-    let repo = with_file("file filter=up\n", b"text\n");
-    repo.git(["config", "filter.up.smudge", "tr a-z A-Z"]);
-    assert_bypassed(&repo, "");
-}
-
-#[test]
-fn names_on_standard_error() {
-    assert_bypassed(&with_file("", b"text\n"), "-v");
 }
 
 /// A file that cannot be encoded comes with a message.
@@ -88,8 +63,7 @@ fn names_on_standard_error() {
 fn messages() {
     let repo = Repo::init();
     repo.write("file", b"\xff\xfe bad\n");
-    repo.git(["add", "file"]);
-    repo.git(["commit", "-q", "-m", "bad"]);
+    repo.commit("file", "bad");
     std::fs::create_dir_all(repo.path().join(".git/info")).expect("our own");
     repo.write(
         ".git/info/attributes",

@@ -17,26 +17,15 @@ fn damaged_entries() {
     let entry = cache.path().join(&cache.archives()[0]);
     let whole = fs::read(&entry).expect("kept");
     let len = whole.len() as u64;
-    let places = [
-        0,
-        9,
-        17,
-        25,
-        33,
-        4096,
-        4096 + (1 << 20),
-        len - 300_000,
-        len - 60,
-        len - 2,
-    ];
-    for at in places {
+    // Of the header, of the archive, and of the sums behind it.
+    for at in [9, 4096 + (1 << 20), len - 2] {
         let file = File::options().write(true).open(&entry).expect("our own");
         let byte = whole[usize::try_from(at).expect("small")] ^ 0x20;
         file.write_all_at(&[byte], at).expect("our own");
         cache.assert_role(&repo, "HEAD", "producer");
         cache.assert_role(&repo, "HEAD", "hit");
     }
-    for cut in [0, 10, 36, 4096, 1 << 20, len - 1] {
+    for cut in [0, 36, 1 << 20] {
         let file = File::options().write(true).open(&entry).expect("our own");
         file.set_len(cut).expect("our own");
         cache.assert_role(&repo, "HEAD", "producer");
@@ -85,9 +74,7 @@ fn entries_that_are_not_what_their_names_say() {
 #[test]
 fn damage_behind_much_that_was_sent() {
     let (cache, repo) = (Cache::new(), Repo::init());
-    let _ = repo
-        .shell("seq 2500000 >large && git add large && git commit -qm large")
-        .success();
+    repo.script("seq 2500000 >large && git add large && git commit -qm large");
     let _ = cache.run(&repo, "--cache-always HEAD").success();
     let entry = cache.path().join(&cache.archives()[0]);
     let entry = fs::File::options().write(true).open(entry);

@@ -2,8 +2,10 @@
 
 use std::{fs, os::unix::fs::FileExt};
 
+use serde_json::Value;
+
 use super::Cache;
-use crate::support::{Repo, cases};
+use crate::support::{Repo, cases, forge};
 
 /// A repository of a few commits with files of all kinds, and the ids of the commits, the oldest first.
 fn history(commits: usize) -> (Repo, Vec<String>) {
@@ -15,7 +17,7 @@ fn history(commits: usize) -> (Repo, Vec<String>) {
         echo text >a.txt; echo line >b.crlf; echo '$Format:%H$' >VERSION; echo '$Id$' >c.id; : >empty
         ln -s a.txt link; printf '#!/bin/sh\n' >run && chmod +x run; echo same >d/one; echo same >d/e/two
     "#;
-    let _ = repo.shell(script).success();
+    repo.script(script);
     let mut ids = Vec::new();
     for number in 0..commits {
         let change = match number % 6 {
@@ -28,9 +30,7 @@ fn history(commits: usize) -> (Repo, Vec<String>) {
                 format!("printf '*.txt text eol=crlf\\n' >.gitattributes; echo {number} >>d/e/two")
             }
         };
-        let _ = repo
-            .shell(&format!("{change}; git add -A && git commit -qm {number}"))
-            .success();
+        repo.script(&format!("{change}; git add -A && git commit -qm {number}"));
         ids.push(repo.git(["rev-parse", "HEAD"]));
     }
     (repo, ids)
@@ -67,14 +67,23 @@ fn every_archive_after_every_other_has_its_bytes() {
     }
 }
 
+/// What `cache` says of a donor for `words`, whose archive has the bytes of a run without a cache.
+#[track_caller]
+fn donor(cache: &Cache, repo: &Repo, words: &str) -> Value {
+    let found = cache
+        .run(repo, &format!("--cache-always {words}"))
+        .success();
+    let expected = repo.sluice(format!("--no-cache {words}").split(' '));
+    assert!(found == expected.success(), "{words}");
+    cache.told()["donor"].take()
+}
+
 /// Formats, levels, repositories and readers that must not, or cannot, copy from each other.
 #[test]
 fn others_are_no_donors() {
     let (repo, ids) = history(2);
     let other = Repo::init();
-    let _ = other
-        .shell("echo x >x && git add x && git commit -qm x")
-        .success();
+    other.script("echo x >x && git add x && git commit -qm x");
     repo.write("rules", "**\n");
     for (first, second) in [
         ("--format=tar", "--format=zip"),
@@ -84,30 +93,15 @@ fn others_are_no_donors() {
         ("--format=zip --access-rules=rules", "--format=zip"),
     ] {
         let cache = Cache::new();
-        let _ = cache
-            .run(&repo, &format!("--cache-always {first} {}", ids[0]))
-            .success();
-        let found = cache
-            .run(&repo, &format!("--cache-always {second} {}", ids[1]))
-            .success();
-        assert_eq!(
-            cache.told()["donor"],
-            serde_json::Value::Null,
-            "{first} {second}"
-        );
-        let expected = repo
-            .sluice(format!("{second} {}", ids[1]).split(' '))
-            .success();
-        assert!(found == expected);
+        for (options, id) in [(first, &ids[0]), (second, &ids[1])] {
+            let found = donor(&cache, &repo, &format!("{options} {id}"));
+            assert_eq!(found, Value::Null, "{first} {second}");
+        }
     }
     let cache = Cache::new();
-    let _ = cache
-        .run(&repo, "--cache-always --format=zip HEAD")
-        .success();
-    let _ = cache
-        .run(&other, "--cache-always --format=zip HEAD")
-        .success();
-    assert_eq!(cache.told()["donor"], serde_json::Value::Null);
+    for repo in [&repo, &other] {
+        assert_eq!(donor(&cache, repo, "--format=zip HEAD"), Value::Null);
+    }
 }
 
 /// Damage of every kind, at five hundred places: a file is then decoded.
@@ -161,18 +155,11 @@ fn a_damaged_donor_never_damages_an_archive() {
 fn a_donor_that_is_gone_is_none() {
     let (repo, ids) = history(3);
     let cache = Cache::new();
-    let run = |id: &str| {
-        let found = cache
-            .run(&repo, &format!("--cache-always --format=zip {id}"))
-            .success();
-        let expected = repo.archive(["--format=zip", id]).success();
-        assert!(found == expected);
-        cache.told()["donor"].clone()
-    };
+    let run = |id: &str| donor(&cache, &repo, &format!("--format=zip {id}"));
     let _ = run(&ids[0]);
     let key = cache.told()["key"].as_str().expect("a key").to_owned();
     fs::remove_file(cache.path().join(&key)).expect("kept");
-    assert_eq!(run(&ids[1]), serde_json::Value::Null);
+    assert_eq!(run(&ids[1]), Value::Null);
     assert_eq!(run(&ids[2]), "used");
     // What the notes name may be anything.
     for text in [
@@ -185,7 +172,7 @@ fn a_donor_that_is_gone_is_none() {
         for file in cache.archives() {
             fs::remove_file(cache.path().join(file)).expect("kept");
         }
-        assert_eq!(run(&ids[2]), serde_json::Value::Null, "{text}");
+        assert_eq!(run(&ids[2]), Value::Null, "{text}");
     }
 }
 
@@ -194,8 +181,7 @@ fn a_donor_that_is_gone_is_none() {
 fn the_archive_of_another_family_is_no_donor() {
     let (repo, ids) = history(2);
     let cache = Cache::new();
-    let run = |args: &str| cache.run(&repo, &format!("--cache-always {args}"));
-    let _ = run(&format!("--format=zip {}", ids[0])).success();
+    let _ = donor(&cache, &repo, &format!("--format=zip {}", ids[0]));
     let path = cache.path().join("latest");
     let mut notes = fs::read(&path).expect("written");
     let noted = notes
@@ -206,15 +192,13 @@ fn the_archive_of_another_family_is_no_donor() {
         .chunks_mut(32)
         .for_each(|all| all.copy_from_slice(&note));
     fs::write(path, notes).expect("ours");
-    for (options, donor) in [
-        ("-1 --format=zip", ""),
-        ("--format=tar", ""),
-        ("--format=zip", "used"),
+    for (options, expected) in [
+        ("-1 --format=zip", Value::Null),
+        ("--format=tar", Value::Null),
+        ("--format=zip", "used".into()),
     ] {
-        let archive = run(&format!("{options} {}", ids[1])).success();
-        let expected = repo.archive(options.split(' ').chain([&ids[1][..]]));
-        assert!(archive == expected.success(), "{options}");
-        assert_eq!(cache.told()["donor"].as_str().unwrap_or_default(), donor);
+        let found = donor(&cache, &repo, &format!("{options} {}", ids[1]));
+        assert_eq!(found, expected, "{options}");
     }
 }
 
@@ -227,33 +211,18 @@ fn replaced_files_are_those_of_the_replacement() {
     let (old, same) = (hash("same\n"), repo.git(["rev-parse", "HEAD:large"]));
     for format in ["tar", "zip"] {
         let cache = Cache::new();
-        let same_archive = |repo: &Repo, words: &str| {
-            let words = format!("--format={format} {words}");
-            let found = cache
-                .run(repo, &format!("--cache-always {words}"))
-                .success();
-            let expected = repo.sluice(format!("--no-cache {words}").split(' '));
-            assert!(found == expected.success(), "{words}");
-            cache.told()["donor"].clone()
+        let ask = |repo: &Repo, words: &str, id: &str| {
+            donor(&cache, repo, &format!("--format={format} {words}{id}"))
         };
         repo.git(["replace", "-f", &old, &hash("replaced\n")]);
-        let _ = same_archive(&repo, &ids[0]);
-        assert_eq!(same_archive(&repo, &ids[1]), "used");
-        assert_eq!(same_archive(&repo, &format!("--stable {}", ids[1])), "used");
-        assert_eq!(
-            same_archive(&plain, &format!("--prefix=a/ {}", ids[1])),
-            "used"
-        );
+        let _ = ask(&repo, "", &ids[0]);
+        assert_eq!(ask(&repo, "", &ids[1]), "used");
+        assert_eq!(ask(&repo, "--stable ", &ids[1]), "used");
+        assert_eq!(ask(&plain, "--prefix=a/ ", &ids[1]), "used");
         repo.git(["replace", "-f", &old, &same]);
-        assert_eq!(
-            same_archive(&repo, &format!("--prefix=b/ {}", ids[1])),
-            "used"
-        );
+        assert_eq!(ask(&repo, "--prefix=b/ ", &ids[1]), "used");
         repo.git(["replace", "-d", &old]);
-        assert_eq!(
-            same_archive(&repo, &format!("--prefix=c/ {}", ids[1])),
-            "used"
-        );
+        assert_eq!(ask(&repo, "--prefix=c/ ", &ids[1]), "used");
     }
 }
 
@@ -265,12 +234,7 @@ fn a_lost_object_that_the_cache_has() {
     let run = |id: &str| cache.run(&repo, &format!("--cache-always --format=zip {id}"));
     let _ = run(&ids[0]).success();
     let expected = repo.archive(["--format=zip", &ids[1]]).success();
-    let large = repo.git(["rev-parse", "HEAD:large"]);
-    fs::remove_file(
-        repo.path()
-            .join(format!(".git/objects/{}/{}", &large[..2], &large[2..])),
-    )
-    .expect("loose");
+    fs::remove_file(forge::loose_file(&repo, "HEAD:large")).expect("loose");
     assert_ne!(repo.archive(["--format=zip", &ids[1]]).code(), 0);
     for role in ["producer", "hit"] {
         assert!(run(&ids[1]).success() == expected);

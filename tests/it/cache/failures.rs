@@ -8,22 +8,6 @@ use serde_json::Value;
 use super::noisy;
 use crate::support::{Repo, skip};
 
-/// A directory that the user names is a mistake worth a word; one of the configuration is not the user's.
-#[test]
-fn a_directory_that_cannot_be() {
-    let repo = Repo::from("basic");
-    let archive = repo.archive(["HEAD"]).success();
-    let output = repo.sluice(["--cache=/dev/null/none", "HEAD"]);
-    let warning = "warning: --cache='/dev/null/none' is not used: \
-                   cannot open the directory: Not a directory\n";
-    assert_eq!(output.messages(), warning);
-    assert!(output.success() == archive);
-    let configured = repo.env("GIT_SLUICE_CACHE", "/dev/null/none");
-    let output = configured.sluice(["HEAD"]);
-    assert_eq!(output.messages(), "");
-    assert!(output.success() == archive);
-}
-
 /// The archive of `repo` beside it, and the words of a shell that compare another one with it.
 fn reference(repo: &Repo) -> &'static str {
     let archive = repo.archive(["HEAD"]).success();

@@ -49,7 +49,7 @@ impl World {
             git add . && git commit -qm 1; seq 700 >d/new; git add . && git commit -qm 2
             printf 'm text eol=crlf\nbin export-ignore\n' >.gitattributes; git mv n d/o; git add . && git commit -qm 3
         "#;
-        let _ = repo.shell(script).success();
+        repo.script(script);
         let id = |name: &str| repo.git(["rev-parse", name]);
         let other = repo.git_with_input(["hash-object", "-w", "--stdin"], "other\n");
         let [n, m] = ["HEAD:d/o", "HEAD:m"].map(id);

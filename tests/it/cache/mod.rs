@@ -12,14 +12,15 @@ mod keys;
 mod readers;
 mod schedules;
 
-use std::{fs, path::PathBuf};
+use std::{fs, io::Read, path::PathBuf};
 
 use serde_json::Value;
 
-use crate::{
-    support::Repo,
-    support::process::{Output, Running},
-};
+use crate::support::process::{Output, Running};
+use crate::support::{Repo, noise};
+
+/// More than what is written ahead and what pipes hold, in bytes.
+const LARGE: usize = 24 << 20;
 
 /// A directory of shared archives, beside the summary of the last run.
 struct Cache {
@@ -73,6 +74,14 @@ impl Cache {
     fn start(&self, repo: &Repo, args: &str) -> Running {
         let option = format!("--cache={}", self.path().display());
         repo.start(std::iter::once(&option[..]).chain(args.split_whitespace()))
+    }
+
+    /// Reads the first `len` bytes of an archive.
+    fn begin(&self, repo: &Repo, args: &str, len: usize) -> (Running, Vec<u8>) {
+        let mut run = self.start(repo, args);
+        let mut start = vec![0; len];
+        run.stdout().read_exact(&mut start).expect("it began");
+        (run, start)
     }
 
     /// What the last run tells about the cache.
@@ -149,17 +158,7 @@ impl Dice {
 /// A commit of one file of `len` bytes that no one can compress.
 pub(crate) fn noisy(len: usize) -> Repo {
     let repo = Repo::init();
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let bytes: Vec<u8> = std::iter::repeat_with(|| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
-    })
-    .take(len / 8)
-    .flatten()
-    .collect();
-    repo.write("noise", bytes);
+    repo.write("noise", noise(1, len));
     repo.git(["-c", "core.compression=0", "add", "noise"]);
     repo.git(["commit", "-q", "-m", "noise"]);
     repo

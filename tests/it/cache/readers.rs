@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{Read, Write},
+    io::Write,
     os::{fd::OwnedFd, unix::fs::FileExt},
     thread,
     time::Duration,
@@ -11,11 +11,8 @@ use std::{
 use rustix::process::Signal;
 use sluice_core::cache::{Account, CacheRequest, Failure, Key, Settings, deliver};
 
-use super::{Cache, Dice, noisy};
+use super::{Cache, Dice, LARGE, noisy};
 use crate::support::{forge, rounds};
-
-/// More than what is written ahead and what pipes hold, in bytes.
-const LARGE: usize = 24 << 20;
 
 /// A client that never reads stops neither the process that writes the archive nor the other clients.
 #[test]
@@ -23,8 +20,7 @@ const LARGE: usize = 24 << 20;
 fn a_client_that_hangs_holds_up_nobody() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     let expected = repo.archive(["HEAD"]).success();
-    let mut producer = cache.start(&repo, "HEAD");
-    producer.stdout().read_exact(&mut [0]).expect("it began");
+    let (producer, _) = cache.begin(&repo, "HEAD", 1);
     for _ in 0..2 {
         let follower = cache.run(&repo, "HEAD");
         assert!(
@@ -45,8 +41,7 @@ fn a_client_that_hangs_holds_up_nobody() {
 #[test]
 fn what_is_written_ahead_is_bounded() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
-    let mut producer = cache.start(&repo, "HEAD");
-    producer.stdout().read_exact(&mut [0]).expect("it began");
+    let (producer, _) = cache.begin(&repo, "HEAD", 1);
     thread::sleep(Duration::from_millis(300));
     let held: u64 = std::fs::read_dir(cache.path())
         .expect("made by the producer")
@@ -63,14 +58,8 @@ fn what_is_written_ahead_is_bounded() {
 fn a_leader_outlives_its_client() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     let expected = repo.archive(["HEAD"]).success();
-    let mut producer = cache.start(&repo, "HEAD");
-    producer.stdout().read_exact(&mut [0]).expect("it began");
-    let mut follower = cache.start(&repo, "HEAD");
-    let mut start = vec![0; 1 << 20];
-    follower
-        .stdout()
-        .read_exact(&mut start)
-        .expect("it follows");
+    let (producer, _) = cache.begin(&repo, "HEAD", 1);
+    let (follower, start) = cache.begin(&repo, "HEAD", 1 << 20);
     let producer = thread::spawn(move || producer.hang_up().code());
     let rest = follower.finish();
     assert!(rest.code() == 0 && [start, rest.stdout].concat() == expected);
@@ -131,20 +120,13 @@ fn producers_that_are_killed() {
 fn a_second_attempt_that_fails() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     repo.write("first", "first\n");
-    repo.git(["add", "first"]);
-    repo.git(["commit", "-qm", "first"]);
+    repo.commit("first", "first");
     let blob = forge::loose_file(&repo, &repo.git(["rev-parse", "HEAD:first"]));
     let blob = blob.strip_prefix(repo.path().join(".git")).expect("below");
     let script = format!("cp -r .git fork && rm -f fork/{}", blob.display());
-    let _ = repo.shell(&script).success();
-    let mut producer = cache.start(&repo, "HEAD");
-    producer.stdout().read_exact(&mut [0]).expect("it began");
-    let mut follower = cache.start(&repo.clone().at("fork"), "HEAD");
-    let mut start = vec![0; 1 << 20];
-    follower
-        .stdout()
-        .read_exact(&mut start)
-        .expect("it follows");
+    repo.script(&script);
+    let (producer, _) = cache.begin(&repo, "HEAD", 1);
+    let (follower, _) = cache.begin(&repo.clone().at("fork"), "HEAD", 1 << 20);
     producer.signal(Signal::KILL);
     let rest = follower.finish();
     assert_ne!(rest.code(), 0, "{rest}");
