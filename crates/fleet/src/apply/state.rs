@@ -320,6 +320,8 @@ fn how_to_say() -> String {
 mod tests {
     use super::{ArchiveHeader, Content, DirectoryState, Files, FilterHash, Id, Origin, Verdict};
 
+    const VERDICTS: [Verdict; 3] = [Verdict::Apply, Verdict::Replace, Verdict::Nothing];
+
     fn id(digit: &str) -> Id {
         Id::new(digit.repeat(40).as_bytes()).expect("an id")
     }
@@ -382,12 +384,22 @@ mod tests {
         ] {
             assert_eq!(DirectoryState::parse(text.as_bytes()), None, "{text:?}");
         }
-        let text = holds("a").text();
-        assert_eq!(DirectoryState::parse(format!("{text}\n").as_bytes()), None);
-        assert_eq!(
-            DirectoryState::parse(format!("{} d", text.trim_end()).as_bytes()),
-            None
-        );
+        let parse = |text: &str| DirectoryState::parse(text.as_bytes());
+        let (held, key, other) = (id("a"), "d".repeat(64), "e".repeat(64));
+        for rest in [
+            "\n\n",
+            " d",
+            "\nholds b",
+            " filters=",
+            &format!(" filters={}", &key[1..]),
+            &format!(" filters={key} {other}"),
+            &format!(" {key} {key} filters={key}"),
+        ] {
+            assert_eq!(parse(&format!("holds {held}{rest}")), None, "{rest:?}");
+        }
+        for text in [&format!("filters={key}"), &"x".repeat(100_000)] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
     }
 
     /// The decisions about a delta from `a` to `b` and about a full archive of `b`.
@@ -399,8 +411,7 @@ mod tests {
             DirectoryState::applying(&full),
         ];
         let [held, base, other] = ["b", "a", "c"].map(holds);
-        let [apply, replace, nothing] =
-            [Verdict::Apply, Verdict::Replace, Verdict::Nothing].map(Some);
+        let [apply, replace, nothing] = VERDICTS.map(Some);
         for (state, files, of_delta, of_full) in [
             (None, Files::None, None, apply),
             (None, Files::Unlisted, None, None),
@@ -436,55 +447,16 @@ mod tests {
         let delta = claim(Some("a"), Some("d"));
         let full = claim(None, Some("d"));
         let plain = claim(Some("a"), None);
+        let [apply, replace, nothing] = VERDICTS.map(Some);
         for (state, of_delta, of_full, of_plain) in [
-            (
-                of_channel("a", "d"),
-                Some(Verdict::Apply),
-                Some(Verdict::Replace),
-                Some(Verdict::Apply),
-            ),
-            (
-                of_channel("b", "d"),
-                Some(Verdict::Nothing),
-                Some(Verdict::Nothing),
-                Some(Verdict::Nothing),
-            ),
-            (
-                of_channel("a", "e"),
-                None,
-                Some(Verdict::Replace),
-                Some(Verdict::Apply),
-            ),
-            (
-                of_channel("b", "e"),
-                None,
-                Some(Verdict::Replace),
-                Some(Verdict::Nothing),
-            ),
-            (
-                holds("a"),
-                None,
-                Some(Verdict::Replace),
-                Some(Verdict::Apply),
-            ),
-            (
-                holds("b"),
-                None,
-                Some(Verdict::Replace),
-                Some(Verdict::Nothing),
-            ),
-            (
-                DirectoryState::applying(&delta),
-                Some(Verdict::Apply),
-                Some(Verdict::Replace),
-                Some(Verdict::Apply),
-            ),
-            (
-                DirectoryState::applying(&plain),
-                None,
-                Some(Verdict::Replace),
-                Some(Verdict::Apply),
-            ),
+            (of_channel("a", "d"), apply, replace, apply),
+            (of_channel("b", "d"), nothing, nothing, nothing),
+            (of_channel("a", "e"), None, replace, apply),
+            (of_channel("b", "e"), None, replace, nothing),
+            (holds("a"), None, replace, apply),
+            (holds("b"), None, replace, nothing),
+            (DirectoryState::applying(&delta), apply, replace, apply),
+            (DirectoryState::applying(&plain), None, replace, apply),
         ] {
             let judge = |claim| DirectoryState::judge(Some(&state), Files::Listed, claim).ok();
             let verdicts = [judge(&delta), judge(&full), judge(&plain)];

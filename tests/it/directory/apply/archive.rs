@@ -274,6 +274,22 @@ impl Archive {
         self.node(path.as_bytes(), &link(target))
     }
 
+    /// A placeholder of 1,048,577 zeros, with more `records`.
+    pub(crate) fn hole(self, directory: &str, name: &str, records: &[(&str, &[u8])]) -> Archive {
+        let path = format!("{directory}{name}");
+        let sparse: [(&str, &[u8]); 4] = [
+            ("GNU.sparse.major", b"1"),
+            ("GNU.sparse.minor", b"0"),
+            ("GNU.sparse.name", path.as_bytes()),
+            ("GNU.sparse.realsize", b"1048577"),
+        ];
+        let mut map = b"1\n1048577\n0\n".to_vec();
+        map.resize(BLOCK, 0);
+        let stored = format!("{directory}GNUSparseFile.0/{name}");
+        let archive = self.extended(&[&sparse, records].concat());
+        archive.raw(b'0', stored.as_bytes(), b"", 0o664, &map)
+    }
+
     /// Any header with any content.
     pub(crate) fn raw(
         mut self,

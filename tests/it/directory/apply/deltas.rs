@@ -9,17 +9,16 @@ use proptest::prelude::*;
 use sluice_format::zstd::{FRAME, Level, Zstd};
 
 use super::archive::{Archive, Node, Tree, delta, executable, file, found, link, tree};
-use super::{Target, ids};
+use super::{FROM, TO, Target};
 use crate::support::Repo;
 
 #[track_caller]
 fn assert_applied(base: &Tree, target: &Tree) {
-    let [from, to] = &ids();
-    let archive = delta([from, to], [base, target]);
-    let directory = Target::holding(from, base);
+    let archive = delta([FROM, TO], [base, target]);
+    let directory = Target::holding(FROM, base);
     let output = directory.apply(&archive);
     assert!(output.code() == 0 && output.stderr.is_empty(), "{output}");
-    directory.assert_holds(to, target);
+    directory.assert_holds(TO, target);
 }
 
 #[test]
@@ -101,15 +100,14 @@ fn names_of_all_bytes_and_lengths() {
 /// Those of a usual clone: the umask of whoever applies, and never a bit of the archive's beyond.
 #[test]
 fn modes_are_the_users() {
-    let [from, to] = &ids();
-    let directory = Target::holding(from, &Tree::new());
-    let archive = Archive::delta([from, to], "pax")
+    let directory = Target::holding(FROM, &Tree::new());
+    let archive = Archive::delta([FROM, TO], "pax")
         .raw(b'0', b"setuid", b"", 0o6755, b"")
         .raw(b'0', b"open", b"", 0o666, b"")
         .raw(b'5', b"sub/", b"", 0o7777, b"");
     directory.repo.write("archive", archive.end());
     let script = "umask 027 && git-sluice apply dir archive && rm archive";
-    let _ = directory.repo.shell(script).success();
+    directory.repo.script(script);
     for (name, expected) in [("setuid", 0o750), ("open", 0o640), ("sub", 0o750)] {
         let metadata = fs::metadata(directory.directory().join(name)).expect("extracted");
         assert_eq!(metadata.permissions().mode() & 0o7777, expected, "{name}");
@@ -119,9 +117,8 @@ fn modes_are_the_users() {
 /// Those of the archive where the umask takes nothing from them; git's where the archive has none.
 #[test]
 fn modes_are_the_archives() {
-    let [_, to] = &ids();
     let directory = Target::empty();
-    let archive = Archive::full(to)
+    let archive = Archive::full(TO)
         .raw(b'0', b"file", b"", 0o664, b"")
         .raw(b'0', b"program", b"", 0o775, b"")
         .raw(b'0', b"own", b"", 0o600, b"")
@@ -144,60 +141,40 @@ fn modes_are_the_archives() {
 /// A file that others know under another name is theirs as it was.
 #[test]
 fn hard_links_are_cut() {
-    let [from, to] = &ids();
     let base = tree([("a", file("untouched\n"))]);
-    let directory = Target::holding(from, &base);
+    let directory = Target::holding(FROM, &base);
     let outside = directory.repo.path().join("outside/file");
     fs::remove_file(directory.directory().join("a")).expect("our own");
     fs::hard_link(outside, directory.directory().join("a")).expect("our own");
     let target = tree([("a", file("new\n"))]);
-    let archive = delta([from, to], [&base, &target]);
-    let _ = directory.apply(&archive).success();
-    directory.assert_holds(to, &target);
+    let archive = delta([FROM, TO], [&base, &target]);
+    directory.assert_brings(&archive, TO, &target);
 }
 
 #[test]
 fn placeholders_are_holes() {
-    let [from, to] = &ids();
-    let directory = Target::holding(from, &Tree::new());
-    let mut map = b"1\n1048577\n0\n".to_vec();
-    map.resize(512, 0);
-    let archive = Archive::delta([from, to], "pax")
-        .extended(&[
-            ("GNU.sparse.major", b"1"),
-            ("GNU.sparse.minor", b"0"),
-            ("GNU.sparse.name", b"dir/large"),
-            ("GNU.sparse.realsize", b"1048577"),
-            ("GITSLUICE.size", b"99999999999"),
-        ])
-        .raw(b'0', b"dir/GNUSparseFile.0/large", b"", 0o644, &map)
+    let archive = Archive::delta([FROM, TO], "pax")
+        .hole("dir/", "large", &[("GITSLUICE.size", b"99999999999")])
         .file("next", "x");
-    let _ = directory.apply(&archive.end()).success();
-    let zeros = Node::File(false, vec![0; 1_048_577]);
-    directory.assert_holds(
-        to,
-        &Tree::from([
-            (b"dir/large".to_vec(), zeros),
-            (b"next".to_vec(), file("x")),
-        ]),
-    );
+    let holds = tree([
+        ("dir/large", Node::File(false, vec![0; 1_048_577])),
+        ("next", file("x")),
+    ]);
+    Target::holding(FROM, &Tree::new()).assert_brings(&archive.end(), TO, &holds);
 }
 
 /// The first versions did not number the deletions.
 #[test]
 fn deletions_without_a_number() {
-    let [from, to] = &ids();
-    let directory = Target::holding(from, &tree([("a", file("")), ("b", file(""))]));
-    let archive = Archive::delta([from, to], "pax")
+    let directory = Target::holding(FROM, &tree([("a", file("")), ("b", file(""))]));
+    let archive = Archive::delta([FROM, TO], "pax")
         .global(&[("GITSLUICE.delete", b"a"), ("GITSLUICE.delete", b"b")])
         .file("c", "x");
-    let _ = directory.apply(&archive.end()).success();
-    directory.assert_holds(to, &tree([("c", file("x"))]));
+    directory.assert_brings(&archive.end(), TO, &tree([("c", file("x"))]));
 }
 
 #[test]
 fn very_many_deletions() {
-    let [from, to] = &ids();
     let paths: Vec<String> = (0..100_000)
         .map(|number| format!("directory-{:03}/file-{number:06}", number / 1000))
         .collect();
@@ -205,13 +182,12 @@ fn very_many_deletions() {
         .iter()
         .step_by(50)
         .map(|path| (path.as_str(), file("")));
-    let directory = Target::holding(from, &tree(some));
+    let directory = Target::holding(FROM, &tree(some));
     let directories = (0..100).map(|number| format!("directory-{number:03}/"));
-    let archive = Archive::delta([from, to], "pax")
+    let archive = Archive::delta([FROM, TO], "pax")
         .delete(paths.iter())
         .delete(directories);
-    let _ = directory.apply(&archive.end()).success();
-    directory.assert_holds(to, &Tree::new());
+    directory.assert_brings(&archive.end(), TO, &Tree::new());
 }
 
 fn gzip(plain: &[u8]) -> Vec<u8> {
@@ -222,23 +198,20 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 
 #[test]
 fn compressed_archives() {
-    let [from, to] = &ids();
     let [base, target] = [tree([("a", file("old\n"))]), tree([("b", file("new\n"))])];
-    let plain = delta([from, to], [&base, &target]);
+    let plain = delta([FROM, TO], [&base, &target]);
     let zstd = zstd::encode_all(&plain[..], 3).expect("memory takes it");
     let halves = plain.split_at(plain.len() / 2);
     let members = [gzip(halves.0), gzip(halves.1)].concat();
     for compressed in [gzip(&plain), members, zstd] {
-        let directory = Target::holding(from, &base);
-        let _ = directory.apply(&compressed).success();
-        directory.assert_holds(to, &target);
+        let directory = Target::holding(FROM, &base);
+        directory.assert_brings(&compressed, TO, &target);
         // The last byte is of the check sum, or of the last block.
-        let directory = Target::holding(from, &base);
+        let directory = Target::holding(FROM, &base);
         let cut = directory.apply(&compressed[..compressed.len() - 1]);
         assert_eq!(cut.code(), 128, "{cut}");
-        assert_ne!(directory.state(), format!("holds {to}\n"), "{cut}");
-        let _ = directory.apply(&compressed).success();
-        directory.assert_holds(to, &target);
+        assert_ne!(directory.state(), format!("holds {TO}\n"), "{cut}");
+        directory.assert_brings(&compressed, TO, &target);
     }
 }
 
@@ -257,12 +230,11 @@ fn frames(compressed: &[u8]) -> Vec<&[u8]> {
 
 #[test]
 fn archives_of_many_frames() {
-    let [from, to] = &ids();
     let large = "0123456789abcdef".repeat(FRAME / 16);
     let names = ["b", "c", "d"];
     let base = tree([("a", file("old\n"))]);
     let target = tree(names.map(|name| (name, file(&large))));
-    let plain = delta([from, to], [&base, &target]);
+    let plain = delta([FROM, TO], [&base, &target]);
     let mut stream = Zstd::new(Vec::new(), Level::DEFAULT, 1);
     stream.write_all(&plain).expect("memory takes it");
     let compressed = stream.finish().expect("memory takes it");
@@ -275,17 +247,16 @@ fn archives_of_many_frames() {
         .flat_map(|frame| [*table, *frame])
         .collect::<Vec<_>>();
     for sound in [&frames[..], content, &everywhere] {
-        let directory = Target::holding(from, &base);
-        let _ = directory.apply(&sound.concat()).success();
-        directory.assert_holds(to, &target);
+        let directory = Target::holding(FROM, &base);
+        directory.assert_brings(&sound.concat(), TO, &target);
     }
     let cuts = (1..content.len()).map(|cut| content[..cut].concat());
     let cuts = cuts.flat_map(|cut| [[&cut[..], table].concat(), cut]);
     for cut in cuts.chain([compressed[..compressed.len() - 1].to_vec()]) {
-        let directory = Target::holding(from, &base);
+        let directory = Target::holding(FROM, &base);
         let output = directory.apply(&cut);
         output.assert_refused(128, &["incomplete"]);
-        assert_ne!(directory.state(), format!("holds {to}\n"), "{output}");
+        assert_ne!(directory.state(), format!("holds {TO}\n"), "{output}");
     }
 }
 
@@ -342,7 +313,7 @@ fn a_base_is_laid_down_and_moved_on() {
             "git sluice --format={format} HEAD | git sluice apply ../laid-{format} && \
              mkdir ../git-{format} && git archive HEAD | tar -xf - -C ../git-{format}"
         );
-        let _ = repo.shell(&script).success();
+        repo.script(&script);
         let [laid, expected] =
             ["laid", "git"].map(|name| found(&repo.path().join(format!("../{name}-{format}"))));
         assert!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::archive::{
     Archive, Tree, delta, delta_with, executable, file, found, link, tree, with_directories,
 };
-use super::{FILTERS, Target, applying, ids, laid_down};
+use super::{FILTERS, FROM, TO, Target, applying, laid_down};
 use crate::support::process::{run, run_with_input};
 use crate::support::{Repo, binary, installed, noise, skip};
 
@@ -37,28 +37,25 @@ pub(super) fn small() -> (Tree, Tree) {
 /// What it says is true, and the complete archive makes it whole.
 #[track_caller]
 fn assert_recovers(directory: &Target, base: &Tree, target: &Tree, archive: &[u8]) {
-    let [from, to] = &ids();
     match directory.state_of_commits() {
-        state if state == format!("holds {from}\n") => {
+        state if state == format!("holds {FROM}\n") => {
             let mut there = found(&directory.directory());
             // What would have been the next state.
             there.remove(&b".git-sluice.new"[..]);
             assert_eq!(there, with_directories(base));
         }
-        state if state == format!("holds {to}\n") => directory.assert_holds(to, target),
-        state => assert!([applying(from, to), applying("-", to)].contains(&state)),
+        state if state == format!("holds {TO}\n") => directory.assert_holds(TO, target),
+        state => assert!([applying(FROM, TO), applying("-", TO)].contains(&state)),
     }
-    let _ = directory.apply(archive).success();
-    directory.assert_holds(to, target);
+    directory.assert_brings(archive, TO, target);
 }
 
 #[test]
 fn killed_while_it_reads() {
-    let [from, to] = &ids();
     let (base, target) = small();
-    let archive = delta([from, to], [&base, &target]);
+    let archive = delta([FROM, TO], [&base, &target]);
     for blocks in 0..=archive.len() / 512 {
-        let directory = Target::holding(from, &base);
+        let directory = Target::holding(FROM, &base);
         let mut command = directory.repo.command(binary());
         let mut child = command
             .args(["apply", "dir"])
@@ -130,10 +127,9 @@ fn killed_at_every_call_in(lay: Lay, write: Write) {
 
 /// Whether an application that would be killed at this call came so far; if so, it recovers.
 fn is_killed_at(call: &str, number: u32, (lay, write): (Lay, Write)) -> bool {
-    let [from, to] = &ids();
     let (base, target) = &small();
-    let archive = write([from, to], [base, target]);
-    let directory = lay(from, base);
+    let archive = write([FROM, TO], [base, target]);
+    let directory = lay(FROM, base);
     let kill = format!("-einject={call}:signal=KILL:when={number}");
     let mut command = directory.repo.command("strace");
     command.args([
@@ -146,7 +142,7 @@ fn is_killed_at(call: &str, number: u32, (lay, write): (Lay, Write)) -> bool {
     ]);
     let output = run_with_input(command.args([binary(), "apply", "dir"]), &archive[..]);
     if output.code() == 0 {
-        directory.assert_holds(to, target);
+        directory.assert_holds(TO, target);
         return false;
     }
     assert_eq!(output.code(), 137, "{output}");
@@ -159,8 +155,7 @@ fn is_killed_at(call: &str, number: u32, (lay, write): (Lay, Write)) -> bool {
 fn full_disks() {
     let repo = Repo::init();
     let commit = || {
-        repo.git(["add", "--all"]);
-        repo.git(["commit", "-qm", "files"]);
+        repo.commit("--all", "files");
     };
     repo.write("small", "small\n");
     commit();

@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 
 use crate::support::process::{Output, run, run_with_input};
 use crate::support::{Repo, binary, installed, skip};
-use archive::{Archive, Node, Tree, build, found, id, with_directories};
+use archive::{Archive, Node, Tree, build, found, with_directories};
 
 /// A directory that archives are applied to, and what is around it.
 struct Target {
@@ -108,6 +108,33 @@ impl Target {
         self.assert_nothing_outside();
     }
 
+    /// The same, and it has a list of the tree.
+    #[track_caller]
+    fn assert_holds_soundly(&self, commit: &str, tree: &Tree) {
+        self.assert_holds(commit, tree);
+        self.assert_sound();
+    }
+
+    /// The archive is applied, and the directory then holds this tree.
+    #[track_caller]
+    fn assert_brings(&self, archive: &[u8], commit: &str, tree: &Tree) {
+        let _ = self.apply(archive).success();
+        self.assert_holds(commit, tree);
+    }
+
+    /// The same, and the directory has a list of the tree.
+    #[track_caller]
+    fn assert_brings_soundly(&self, archive: &[u8], commit: &str, tree: &Tree) {
+        self.assert_brings(archive, commit, tree);
+        self.assert_sound();
+    }
+
+    /// Runs `script` in the directory.
+    #[track_caller]
+    fn script(&self, script: &str) {
+        let _ = self.repo.shell(&format!("cd dir && {script}")).success();
+    }
+
     /// The archive is refused with these words in the first line, and this is the state.
     #[track_caller]
     fn assert_not_applied(&self, output: &Output, words: &str, state: &str) {
@@ -160,14 +187,14 @@ fn laid_down(commit: &str, tree: &Tree) -> Target {
     target
 }
 
+/// The base of most tests.
+const FROM: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+/// The target of most tests.
+const TO: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
 /// A hash of filters.
 const FILTERS: &str = "feedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeed";
 
 fn applying(from: &str, to: &str) -> String {
     format!("applying {from} {to}\n")
-}
-
-/// The base and the target of most tests.
-fn ids() -> [String; 2] {
-    ['a', 'b'].map(id)
 }

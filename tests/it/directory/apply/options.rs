@@ -1,7 +1,7 @@
 //! Deltas that were made with other options than the directory that they are applied to.
 
 use super::archive::{Archive, Tree, delta, delta_with, file, tree};
-use super::{FILTERS, Target, applying, ids, laid_down};
+use super::{FILTERS, FROM, TO, Target, applying, laid_down};
 use crate::support::{Repo, noise};
 
 const OTHER: &str = "0123456789012345678901234567890123456789012345678901234567890123";
@@ -15,13 +15,12 @@ fn small() -> (Tree, Tree) {
 
 #[test]
 fn deltas_agree_about_their_filters() {
-    let [from, to] = &ids();
     let (base, target) = small();
-    let there = |filters| delta_with(filters, [from, to], [&base, &target]);
-    let back = |filters| delta_with(filters, [to, from], [&target, &base]);
-    let directory = laid_down(from, &base);
+    let there = |filters| delta_with(filters, [FROM, TO], [&base, &target]);
+    let back = |filters| delta_with(filters, [TO, FROM], [&target, &base]);
+    let directory = laid_down(FROM, &base);
     let _ = directory.apply(&there(FILTERS)).success();
-    let state = format!("holds {to} filters={FILTERS}\n");
+    let state = format!("holds {TO} filters={FILTERS}\n");
     assert_eq!(directory.state(), state);
     for archive in [back(OTHER), there(OTHER)] {
         let output = directory.apply(&archive);
@@ -32,123 +31,90 @@ fn deltas_agree_about_their_filters() {
         );
         assert!(output.messages().ends_with(&cause), "{output}");
     }
-    directory.assert_holds(to, &target);
+    directory.assert_holds(TO, &target);
     let _ = directory.apply(&back(FILTERS)).success();
     let _ = directory.apply(&there(FILTERS)).success();
     // A full archive of any options replaces everything.
-    let _ = directory.apply(&Archive::of_tree(from, &base)).success();
-    assert_eq!(directory.state(), format!("holds {from}\n"));
+    let _ = directory.apply(&Archive::of_tree(FROM, &base)).success();
+    assert_eq!(directory.state(), format!("holds {FROM}\n"));
     let _ = directory.apply(&there(OTHER)).success();
-    assert_eq!(directory.state(), format!("holds {to} filters={OTHER}\n"));
+    assert_eq!(directory.state(), format!("holds {TO} filters={OTHER}\n"));
     // Where nothing is known of a delta, nothing is known of the directory.
     let _ = directory.apply(&back("none")).success();
-    assert_eq!(directory.state(), format!("holds {from}\n"));
+    assert_eq!(directory.state(), format!("holds {FROM}\n"));
 }
 
 /// Also of the archive that an interrupted run goes on with.
 #[test]
 fn an_interrupted_delta_keeps_its_filters() {
-    let [from, to] = &ids();
     let (base, target) = small();
-    let directory = laid_down(from, &base);
-    let state = format!("applying {from} {to} filters={FILTERS}\n");
+    let directory = laid_down(FROM, &base);
+    let state = format!("applying {FROM} {TO} filters={FILTERS}\n");
     directory.set_state(&state);
-    let other = delta_with(OTHER, [from, to], [&base, &target]);
+    let other = delta_with(OTHER, [FROM, TO], [&base, &target]);
     directory.assert_not_applied(&directory.apply(&other), REFUSED, &state);
-    let same = delta_with(FILTERS, [from, to], [&base, &target]);
-    let _ = directory.apply(&same).success();
-    directory.assert_holds(to, &target);
+    let same = delta_with(FILTERS, [FROM, TO], [&base, &target]);
+    directory.assert_brings(&same, TO, &target);
 }
 
 #[test]
 fn a_full_archive_may_note_its_filters() {
-    let [from, to] = &ids();
     let (base, target) = small();
-    let full = Archive::full(from).global(&[("GITSLUICE.filters", FILTERS.as_bytes())]);
+    let full = Archive::full(FROM).global(&[("GITSLUICE.filters", FILTERS.as_bytes())]);
     let full = base
         .iter()
         .fold(full, |archive, (path, node)| archive.node(path, node))
         .end();
     let directory = Target::empty();
     let _ = directory.apply(&full).success();
-    let state = format!("holds {from} filters={FILTERS}\n");
+    let state = format!("holds {FROM} filters={FILTERS}\n");
     assert_eq!(directory.state(), state);
-    let other = delta_with(OTHER, [from, to], [&base, &target]);
+    let other = delta_with(OTHER, [FROM, TO], [&base, &target]);
     directory.assert_not_applied(&directory.apply(&other), REFUSED, &state);
-    let same = delta_with(FILTERS, [from, to], [&base, &target]);
-    let _ = directory.apply(&same).success();
-    directory.assert_holds(to, &target);
+    let same = delta_with(FILTERS, [FROM, TO], [&base, &target]);
+    directory.assert_brings(&same, TO, &target);
 }
 
 /// Nobody knows the filters of the directory, but its list lacks a file that the base has.
 #[test]
 fn a_base_with_other_files() {
-    let [from, to] = &ids();
     let (base, target) = small();
     for (missing, in_base) in [("changed", "changed"), ("deleted", "deleted")] {
         let mut few = base.clone();
         few.remove(missing.as_bytes());
         for filters in [FILTERS, "none"] {
-            let archive = delta_with(filters, [from, to], [&base, &target]);
-            let directory = laid_down(from, &few);
+            let archive = delta_with(filters, [FROM, TO], [&base, &target]);
+            let directory = laid_down(FROM, &few);
             let output = directory.apply_with(&["--overwrite", "-"], &archive);
-            directory.assert_not_applied(&output, REFUSED, &format!("holds {from}\n"));
+            directory.assert_not_applied(&output, REFUSED, &format!("holds {FROM}\n"));
             let cause =
                 format!("caused by: its base has '{in_base}', which no archive wrote here\n");
             assert!(output.messages().contains(&cause), "{output}");
-            directory.assert_holds(from, &few);
+            directory.assert_holds(FROM, &few);
             // A run that goes on has deleted or written it already.
-            directory.set_state(&applying(from, to));
-            let _ = directory.apply(&archive).success();
-            directory.assert_holds(to, &target);
+            directory.set_state(&applying(FROM, TO));
+            directory.assert_brings(&archive, TO, &target);
         }
     }
     // The first versions did not say what is new.
     let mut few = base.clone();
     few.remove(&b"deleted"[..]);
-    let directory = laid_down(from, &few);
-    let output = directory.apply(&delta([from, to], [&base, &target]));
-    directory.assert_not_applied(&output, REFUSED, &format!("holds {from}\n"));
+    let directory = laid_down(FROM, &few);
+    let output = directory.apply(&delta([FROM, TO], [&base, &target]));
+    directory.assert_not_applied(&output, REFUSED, &format!("holds {FROM}\n"));
     // With the hash, the options are the same: the base may have left out the file because of its content.
-    let directory = laid_down(from, &few);
-    directory.set_state(&format!("holds {from} filters={FILTERS}\n"));
-    let archive = delta_with(FILTERS, [from, to], [&base, &target]);
-    let _ = directory.apply(&archive).success();
-    directory.assert_holds(to, &target);
-}
-
-#[test]
-fn words_of_the_state() {
-    let [from, to] = &ids();
-    let (base, target) = small();
-    let archive = delta_with(FILTERS, [from, to], [&base, &target]);
-    for state in [
-        format!("holds {from} filters="),
-        format!("holds {from} filters={}", &FILTERS[1..]),
-        format!("holds {from} filters={FILTERS} {OTHER}"),
-        format!("holds {from} {OTHER} {OTHER} filters={FILTERS}"),
-        format!("filters={FILTERS}"),
-    ] {
-        let directory = Target::holding(from, &base);
-        directory.set_state(&state);
-        let words = "'dir/.git-sluice' does not name the commit that the directory holds";
-        directory.assert_not_applied(&directory.apply(&archive), words, &state);
-    }
-    for rest in [format!("{OTHER} filters={FILTERS}"), OTHER.to_owned()] {
-        let directory = Target::holding(from, &base);
-        directory.set_state(&format!("holds {from} {rest}"));
-        let _ = directory.apply(&archive).success();
-        directory.assert_holds(to, &target);
-    }
+    let directory = laid_down(FROM, &few);
+    directory.set_state(&format!("holds {FROM} filters={FILTERS}\n"));
+    let archive = delta_with(FILTERS, [FROM, TO], [&base, &target]);
+    directory.assert_brings(&archive, TO, &target);
 }
 
 /// A repository whose second commit adds, changes and deletes files, also binary ones.
 fn two_commits() -> Repo {
     let repo = Repo::init();
     let commit = |script: &str, tag: &str| {
-        let _ = repo.shell(script).success();
-        repo.git(["add", "-A"]);
-        repo.git(["commit", "-q", "-m", tag]);
+        repo.script(script);
+        repo.commit("-A", tag);
         repo.git(["tag", tag]);
     };
     repo.write("large", noise(1, 5000));
@@ -182,14 +148,14 @@ fn archives_of_a_repository_made_with_other_options() {
     {
         let directory = format!("m{number}");
         let first = format!("git sluice {full} r1 | git sluice apply {directory}");
-        let _ = repo.shell(&first).success();
+        repo.script(&first);
         let listing = || repo.shell(&format!("ls -lR {directory}; cat {directory}/.git*"));
         let before = listing().success();
         let second = format!("git sluice --base=r1 {changes} r2 | git sluice apply {directory}");
         repo.shell(&second).assert_refused(128, &[REFUSED]);
         assert!(listing().success() == before, "{full} {changes}");
         let verify = format!("git sluice verify {directory}");
-        let _ = repo.shell(&verify).success();
+        repo.script(&verify);
     }
 }
 

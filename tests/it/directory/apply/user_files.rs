@@ -4,7 +4,7 @@
 use std::fs;
 
 use super::archive::{Archive, Tree, delta, delta_with, file, found, id, link, tree};
-use super::{FILTERS, Target, ids, laid_down};
+use super::{FILTERS, FROM, TO, Target, laid_down};
 use crate::support::noise;
 use crate::support::process::Output;
 
@@ -65,12 +65,6 @@ const IN_THE_WAY: [(&str, &[&str]); 15] = [
 ];
 
 impl Target {
-    /// Runs `script` as the user in the directory.
-    #[track_caller]
-    fn user(&self, script: &str) {
-        let _ = self.repo.shell(&format!("cd dir && {script}")).success();
-    }
-
     /// These `paths` are named, and nothing was changed.
     #[track_caller]
     fn assert_in_the_way(&self, options: &[&str], archive: &[u8], paths: &[&str]) {
@@ -96,39 +90,40 @@ impl Target {
     fn overwrite(&self, archive: &[u8]) -> Output {
         self.apply_with(&["--overwrite", "-"], archive)
     }
+
+    /// With the option, the directory becomes the target, but for a file of the user that is in nobody's way.
+    #[track_caller]
+    fn assert_overwritten(&self, archive: &[u8]) {
+        let _ = self.overwrite(archive).success();
+        let mut there = found(&self.directory());
+        there.remove(&b"dir/other"[..]);
+        assert!(there == super::with_directories(&target()), "{there:?}");
+        assert_eq!(self.state_of_commits(), format!("holds {TO}\n"));
+    }
 }
 
 /// All archives that lead to the target: deltas of today and of the first versions, and a full one.
 fn archives() -> [Vec<u8>; 4] {
-    let [from, to] = &ids();
     let (base, target) = (base(), target());
     [
-        delta_with(FILTERS, [from, to], [&base, &target]),
-        delta_with("none", [from, to], [&base, &target]),
-        delta([from, to], [&base, &target]),
-        Archive::of_tree(to, &target),
+        delta_with(FILTERS, [FROM, TO], [&base, &target]),
+        delta_with("none", [FROM, TO], [&base, &target]),
+        delta([FROM, TO], [&base, &target]),
+        Archive::of_tree(TO, &target),
     ]
 }
 
 #[test]
 #[ignore = "slow"]
 fn files_in_the_way() {
-    let [from, to] = &ids();
     for archive in archives() {
         for (script, paths) in IN_THE_WAY {
-            let directory = laid_down(from, &base());
-            directory.user(script);
+            let directory = laid_down(FROM, &base());
+            directory.script(script);
             for options in [&[][..], &["-j1"]] {
                 directory.assert_in_the_way(options, &archive, paths);
             }
-            let _ = directory.overwrite(&archive).success();
-            let mut there = found(&directory.directory());
-            there.remove(&b"dir/other"[..]);
-            assert!(
-                there == super::with_directories(&target()),
-                "{script} {there:?}"
-            );
-            assert_eq!(directory.state_of_commits(), format!("holds {to}\n"));
+            directory.assert_overwritten(&archive);
             directory.assert_sound();
         }
     }
@@ -137,11 +132,10 @@ fn files_in_the_way() {
 /// `--verify` finds nothing that differs, and `--repair` replaces what archives wrote.
 #[test]
 fn files_in_the_way_of_a_comparison() {
-    let [from, _] = &ids();
     for archive in archives() {
         for option in ["--verify", "--repair"] {
-            let directory = laid_down(from, &base());
-            directory.user("echo mine >new");
+            let directory = laid_down(FROM, &base());
+            directory.script("echo mine >new");
             directory.assert_in_the_way(&[option], &archive, &["new"]);
         }
     }
@@ -150,26 +144,24 @@ fn files_in_the_way_of_a_comparison() {
 /// Once it is elsewhere, the same command succeeds.
 #[test]
 fn a_file_that_is_moved_away() {
-    let [from, to] = &ids();
     for archive in archives() {
-        let directory = laid_down(from, &base());
-        directory.user("echo mine >new");
+        let directory = laid_down(FROM, &base());
+        directory.script("echo mine >new");
         directory.assert_in_the_way(&[], &archive, &["new"]);
-        directory.user("mv new mine");
+        directory.script("mv new mine");
         let _ = directory.apply(&archive).success();
         let mut all = target();
         all.extend(tree([("mine", file("mine\n"))]));
-        directory.assert_holds(to, &all);
+        directory.assert_holds(TO, &all);
     }
 }
 
 #[test]
 fn files_that_are_not_in_the_way() {
-    let [from, to] = &ids();
     for archive in archives() {
-        let directory = laid_down(from, &base());
+        let directory = laid_down(FROM, &base());
         // Directories of the user may be ours as well, and an empty one gives way to a file.
-        directory.user(
+        directory.script(
             "mkdir -p new dir/mine deleted/mine .git && echo mine >dir/x && echo mine >deleted/x",
         );
         let _ = directory.apply(&archive).success();
@@ -178,7 +170,7 @@ fn files_that_are_not_in_the_way() {
             assert_eq!(there.get(path.as_bytes()), Some(&file("mine\n")));
         }
         assert_eq!(there.get(&b"new"[..]), Some(&file("new\n")));
-        assert_eq!(directory.state_of_commits(), format!("holds {to}\n"));
+        assert_eq!(directory.state_of_commits(), format!("holds {TO}\n"));
         directory.assert_sound();
     }
 }
@@ -186,91 +178,75 @@ fn files_that_are_not_in_the_way() {
 /// What an archive wrote is overwritten, whatever it looks like by now.
 #[test]
 fn files_of_ours_that_were_changed() {
-    let [from, to] = &ids();
     for archive in archives() {
-        let directory = laid_down(from, &base());
-        directory.user("echo mine >changed && echo mine >deleted/a && rm up && ln -s kept up");
-        let _ = directory.apply(&archive).success();
-        directory.assert_holds(to, &target());
+        let directory = laid_down(FROM, &base());
+        directory.script("echo mine >changed && echo mine >deleted/a && rm up && ln -s kept up");
+        directory.assert_brings(&archive, TO, &target());
     }
 }
 
 /// A directory that was cloned holds the files of its commit, as its user has written: a delta says which paths are new.
 #[test]
 fn a_directory_without_a_list() {
-    let [from, to] = &ids();
-    let archive = delta_with(FILTERS, [from, to], [&base(), &target()]);
+    let archive = delta_with(FILTERS, [FROM, TO], [&base(), &target()]);
     for (script, paths) in IN_THE_WAY {
-        let directory = Target::holding(from, &base());
-        directory.user(script);
+        let directory = Target::holding(FROM, &base());
+        directory.script(script);
         directory.assert_in_the_way(&[], &archive, paths);
-        let _ = directory.overwrite(&archive).success();
-        let mut there = found(&directory.directory());
-        there.remove(&b"dir/other"[..]);
-        assert!(
-            there == super::with_directories(&target()),
-            "{script} {there:?}"
-        );
-        assert_eq!(directory.state_of_commits(), format!("holds {to}\n"));
+        directory.assert_overwritten(&archive);
     }
-    let directory = Target::holding(from, &base());
-    directory.user("echo mine >changed; echo mine >mine; mkdir new");
+    let directory = Target::holding(FROM, &base());
+    directory.script("echo mine >changed; echo mine >mine; mkdir new");
     let _ = directory.apply(&archive).success();
     let mut all = target();
     all.extend(tree([("mine", file("mine\n"))]));
-    directory.assert_holds(to, &all);
+    directory.assert_holds(TO, &all);
 }
 
 /// The first run has checked all, and no list tells its files from the user's.
 #[test]
 fn an_interrupted_run_without_a_list() {
-    let [from, to] = &ids();
-    let archive = delta_with(FILTERS, [from, to], [&base(), &target()]);
-    let directory = Target::holding(from, &base());
-    directory.user("echo new >new && mkdir dir && touch dir/file && rm -r deleted");
-    directory.set_state(&super::applying(from, to));
-    let _ = directory.apply(&archive).success();
-    directory.assert_holds(to, &target());
+    let archive = delta_with(FILTERS, [FROM, TO], [&base(), &target()]);
+    let directory = Target::holding(FROM, &base());
+    directory.script("echo new >new && mkdir dir && touch dir/file && rm -r deleted");
+    directory.set_state(&super::applying(FROM, TO));
+    directory.assert_brings(&archive, TO, &target());
 }
 
 /// The list of an interrupted run tells its files from those that the user makes afterwards.
 #[test]
 fn a_file_that_is_made_after_an_interruption() {
-    let [from, to] = &ids();
     for archive in archives() {
-        let directory = laid_down(from, &base());
-        directory.set_state(&super::applying(from, to));
-        directory.user("echo mine >new");
+        let directory = laid_down(FROM, &base());
+        directory.set_state(&super::applying(FROM, TO));
+        directory.script("echo mine >new");
         directory.assert_in_the_way(&[], &archive, &["new"]);
     }
     // A full archive that is cut after a large file.
     let many = (0..300).map(|number| (format!("a{number:03}").into_bytes(), file("ours\n")));
     let whole: Tree = many.chain(target()).collect();
-    let archive = Archive::of_tree(to, &whole);
-    let directory = laid_down(from, &base());
+    let archive = Archive::of_tree(TO, &whole);
+    let directory = laid_down(FROM, &base());
     assert_eq!(directory.apply(&archive[..archive.len() / 2]).code(), 128);
     assert!(directory.directory().join("a000").exists());
-    directory.user("echo mine >new");
+    directory.script("echo mine >new");
     directory.assert_in_the_way(&[], &archive, &["new"]);
-    directory.user("rm new");
-    let _ = directory.apply(&archive).success();
-    directory.assert_holds(to, &whole);
-    directory.assert_sound();
+    directory.script("rm new");
+    directory.assert_brings_soundly(&archive, TO, &whole);
 }
 
 /// What an interrupted full archive has deleted is nobody's: a file that is there afterwards is the user's.
 #[test]
 fn a_file_in_the_place_of_one_that_was_deleted() {
-    let [from, to] = &ids();
-    let archive = Archive::of_tree(to, &target());
-    let directory = laid_down(from, &base());
+    let archive = Archive::of_tree(TO, &target());
+    let directory = laid_down(FROM, &base());
     // The second run deletes what the first one may have left.
     for _ in 0..2 {
         let cut = directory.apply(&archive[..archive.len() - 4096]);
         assert_eq!(cut.code(), 128);
     }
-    directory.user("mkdir deleted && echo mine >deleted/a");
-    let old = Archive::of_tree(from, &base());
+    directory.script("mkdir deleted && echo mine >deleted/a");
+    let old = Archive::of_tree(FROM, &base());
     directory.assert_in_the_way(&[], &old, &["deleted/a"]);
     let _ = directory.apply(&archive).success();
     let mine = fs::read(directory.directory().join("deleted/a")).expect("it stays");
@@ -280,8 +256,7 @@ fn a_file_in_the_place_of_one_that_was_deleted() {
 /// A directory in the place of a file of ours is the user's, and so is a file in the place of a directory.
 #[test]
 fn something_else_in_the_place_of_ours() {
-    let [from, to] = &ids();
-    let archive = Archive::of_tree(to, &target());
+    let archive = Archive::of_tree(TO, &target());
     for (script, paths) in [
         (
             "rm down/to/file && mkdir down/to/file",
@@ -294,15 +269,14 @@ fn something_else_in_the_place_of_ours() {
         ("rm -r down && echo mine >down", &["down"]),
         ("rm -r down && ln -s kept down", &["down"]),
     ] {
-        let directory = laid_down(from, &base());
-        directory.user(script);
+        let directory = laid_down(FROM, &base());
+        directory.script(script);
         directory.assert_in_the_way(&[], &archive, paths);
         let _ = directory.overwrite(&archive).success();
-        directory.assert_holds(to, &target());
-        directory.assert_sound();
+        directory.assert_holds_soundly(TO, &target());
     }
-    let directory = laid_down(from, &base());
-    directory.user("rm -r deleted && echo mine >deleted");
+    let directory = laid_down(FROM, &base());
+    directory.script("rm -r deleted && echo mine >deleted");
     let _ = directory.apply(&archive).success();
     let mine = fs::read(directory.directory().join("deleted")).expect("it stays");
     assert_eq!(mine, b"mine\n");
@@ -311,66 +285,61 @@ fn something_else_in_the_place_of_ours() {
 /// No file has the name, so none has to be deleted before the next archive.
 #[test]
 fn a_name_that_the_system_refuses() {
-    let [from, to] = &ids();
     let directory = Target::empty();
     let name = "n".repeat(256);
-    let refused = directory.apply(&Archive::of_tree(from, &tree([(&*name, file("1\n"))])));
+    let refused = directory.apply(&Archive::of_tree(FROM, &tree([(&*name, file("1\n"))])));
     refused.assert_refused(128, &["File name too long"]);
-    directory.user("echo mine >mine");
-    let _ = directory.apply(&Archive::of_tree(to, &target())).success();
+    directory.script("echo mine >mine");
+    let _ = directory.apply(&Archive::of_tree(TO, &target())).success();
 }
 
 /// A full archive that is read twice, because the directory has files of the user: it has the same bytes the second time, is
 /// checked to its end, and may be large.
 #[test]
 fn a_large_full_archive() {
-    let [from, to] = &ids();
     let mut large = target();
     large.insert(
         b"large".to_vec(),
         super::Node::File(false, noise(1, 3 << 20)),
     );
-    let plain = Archive::of_tree(to, &large);
+    let plain = Archive::of_tree(TO, &large);
     let zstd = zstd::encode_all(&plain[..], 1).expect("memory takes it");
     for archive in [plain, zstd] {
-        let directory = laid_down(from, &base());
-        directory.user("echo mine >mine");
+        let directory = laid_down(FROM, &base());
+        directory.script("echo mine >mine");
         let cut = directory.apply(&archive[..archive.len() - 2048]);
         cut.assert_refused(128, &["the archive is incomplete"]);
         let mut all = base();
         all.extend(tree([("mine", file("mine\n"))]));
-        directory.assert_holds(from, &all);
+        directory.assert_holds(FROM, &all);
         let _ = directory.apply(&archive).success();
         let mut all = large.clone();
         all.extend(tree([("mine", file("mine\n"))]));
-        directory.assert_holds(to, &all);
-        directory.assert_sound();
+        directory.assert_holds_soundly(TO, &all);
     }
 }
 
 /// The base may have left a path out because of its content: what is there now is the user's.
 #[test]
 fn a_deletion_of_a_file_of_the_user() {
-    let [from, to] = &ids();
-    let archive = Archive::delta_with(FILTERS, [from, to])
+    let archive = Archive::delta_with(FILTERS, [FROM, TO])
         .delete(["binary", "absent"])
         .list("add", ["binary", "absent"])
         .end();
-    let directory = laid_down(from, &base());
-    directory.user("echo mine >binary");
+    let directory = laid_down(FROM, &base());
+    directory.script("echo mine >binary");
     directory.assert_in_the_way(&[], &archive, &["binary"]);
     let _ = directory.overwrite(&archive).success();
-    directory.assert_holds(to, &base());
+    directory.assert_holds(TO, &base());
 }
 
 /// Names that could be taken for something else in a message, and very many.
 #[test]
 fn names_of_all_kinds() {
-    let [from, to] = &ids();
     let names = ["-x", "a b", "a\nb", "\u{1b}[31m", "\u{e4}"];
     let target: Tree = tree(names.map(|name| (name, file("new\n"))));
-    let archive = delta_with(FILTERS, [from, to], [&Tree::new(), &target]);
-    let directory = laid_down(from, &Tree::new());
+    let archive = delta_with(FILTERS, [FROM, TO], [&Tree::new(), &target]);
+    let directory = laid_down(FROM, &Tree::new());
     for name in names {
         fs::write(directory.directory().join(name), "mine\n").expect("our own");
     }
@@ -380,9 +349,9 @@ fn names_of_all_kinds() {
         .map(|number| format!("many/{number:04}"))
         .collect();
     let target: Tree = tree(many.iter().map(|name| (&**name, file("new\n"))));
-    let archive = delta_with(FILTERS, [from, to], [&Tree::new(), &target]);
-    let directory = laid_down(from, &Tree::new());
-    directory.user(
+    let archive = delta_with(FILTERS, [FROM, TO], [&Tree::new(), &target]);
+    let directory = laid_down(FROM, &Tree::new());
+    directory.script(
         "mkdir many && cd many && touch $(seq -w 0 1999 | sed 's/.*/0&/;s/.*\\(....\\)$/\\1/')",
     );
     let names: Vec<_> = many.iter().map(|name| &**name).collect();
@@ -392,11 +361,10 @@ fn names_of_all_kinds() {
 /// A full archive goes into a directory of unknown origin under no condition.
 #[test]
 fn overwriting_is_no_permission_for_a_directory_of_unknown_origin() {
-    let [from, to] = &ids();
-    let directory = Target::holding(from, &base());
-    let output = directory.overwrite(&Archive::of_tree(to, &target()));
+    let directory = Target::holding(FROM, &base());
+    let output = directory.overwrite(&Archive::of_tree(TO, &target()));
     let refused = "the archive is a full one, and the directory is not empty";
-    directory.assert_not_applied(&output, refused, &format!("holds {from}\n"));
-    let output = directory.overwrite(&delta([&id('c'), to], [&base(), &target()]));
-    directory.assert_not_applied(&output, "the archive needs", &format!("holds {from}\n"));
+    directory.assert_not_applied(&output, refused, &format!("holds {FROM}\n"));
+    let output = directory.overwrite(&delta([&id('c'), TO], [&base(), &target()]));
+    directory.assert_not_applied(&output, "the archive needs", &format!("holds {FROM}\n"));
 }

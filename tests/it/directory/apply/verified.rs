@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::archive::{Archive, Tree, delta, executable, file, found, id, link, tree};
 use super::deltas::any_tree;
 use super::interrupted::small;
-use super::{Target, applying, ids, laid_down};
+use super::{FROM, TO, Target, applying, laid_down};
 use crate::support::process::Output;
 use crate::support::{cases, skip};
 
@@ -41,8 +41,7 @@ impl Target {
     /// Runs `script` in the directory, which then differs in these `lines`; in none if they are empty.
     #[track_caller]
     fn assert_differs_after(&self, script: &str, lines: &str) {
-        let script = format!("cd dir && {script}");
-        let _ = self.repo.shell(&script).success();
+        self.script(script);
         match lines {
             "" => self.assert_sound(),
             lines => self.assert_differs(lines),
@@ -59,23 +58,20 @@ impl Target {
 
 #[test]
 fn a_directory_as_archives_have_brought_it() {
-    let [from, to] = &ids();
-    let directory = laid_down(from, &base());
+    let directory = laid_down(FROM, &base());
     directory.assert_sound();
     let (old, new) = small();
-    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
+    let _ = directory.apply(&Archive::of_tree(FROM, &old)).success();
     directory.assert_sound();
-    let directory = laid_down(from, &old);
-    let archive = delta([from, to], [&old, &new]);
+    let directory = laid_down(FROM, &old);
+    let archive = delta([FROM, TO], [&old, &new]);
     let _ = directory.apply_with(&["--verify", "-"], &archive).success();
-    directory.assert_holds(to, &new);
-    directory.assert_sound();
+    directory.assert_holds_soundly(TO, &new);
 }
 
 /// What somebody does, and what is said of it.
 #[test]
 fn each_difference_is_told() {
-    let [from, _] = &ids();
     for (script, lines) in [
         ("printf 'Same size\\n' > doc/a", "content doc/a\n"),
         ("echo more >> doc/a", "content doc/a\n"),
@@ -98,18 +94,17 @@ fn each_difference_is_told() {
         ),
         ("chmod -R go-w . ; echo mine > new", ""),
     ] {
-        let directory = laid_down(from, &base());
+        let directory = laid_down(FROM, &base());
         directory.assert_differs_after(script, lines);
     }
 }
 
 #[test]
 fn nothing_goes_over_a_directory_that_differs() {
-    let [from, to] = &ids();
     let target = tree([("doc/b", file("new\n"))]);
-    let archive = delta([from, to], [&base(), &target]);
-    let holds = format!("holds {from}\n");
-    let directory = laid_down(from, &base());
+    let archive = delta([FROM, TO], [&base(), &target]);
+    let holds = format!("holds {FROM}\n");
+    let directory = laid_down(FROM, &base());
     directory.repo.write("dir/doc/a", "changed\n");
     let before = found(&directory.directory());
     for option in ["--verify", "--repair"] {
@@ -119,7 +114,7 @@ fn nothing_goes_over_a_directory_that_differs() {
             (1, &b"content doc/a\n"[..])
         );
         let message = format!(
-            "fatal: 1 path differs from commit {from}\n\
+            "fatal: 1 path differs from commit {FROM}\n\
              hint: run again with --repair and a full archive to restore it\n"
         );
         assert_eq!(output.messages(), message);
@@ -129,102 +124,90 @@ fn nothing_goes_over_a_directory_that_differs() {
         );
     }
     // The full archive of what the directory says that it holds already.
-    let full = Archive::of_tree(from, &base());
+    let full = Archive::of_tree(FROM, &base());
     assert_eq!(directory.apply_with(&["--verify", "-"], &full).code(), 1);
     let output = directory.apply_with(&["--repair"], &full);
     assert_eq!(
         (output.code(), &output.stdout[..]),
         (0, &b"content doc/a\n"[..])
     );
-    directory.assert_holds(from, &base());
-    directory.assert_sound();
+    directory.assert_holds_soundly(FROM, &base());
     let _ = directory.apply_with(&["--repair"], &archive).success();
-    directory.assert_holds(to, &target);
+    directory.assert_holds(TO, &target);
 }
 
 /// A full archive takes the place of what archives have brought, and of nothing else.
 #[test]
 fn a_full_archive_over_another_tree() {
-    let [from, to] = &ids();
     let (old, new) = small();
-    let directory = laid_down(from, &old);
+    let directory = laid_down(FROM, &old);
     directory.repo.write("dir/deleted/mine", "mine\n");
     directory.repo.write("dir/mine", "mine\n");
     let with_mine = |tree: &Tree| {
         let mine = [("deleted/mine", file("mine\n")), ("mine", file("mine\n"))];
         tree.clone().into_iter().chain(self::tree(mine)).collect()
     };
-    for (commit, tree) in [(to, &new), (from, &old)] {
-        let _ = directory.apply(&Archive::of_tree(commit, tree)).success();
-        directory.assert_holds(commit, &with_mine(tree));
-        directory.assert_sound();
+    for (commit, tree) in [(TO, &new), (FROM, &old)] {
+        directory.assert_brings_soundly(&Archive::of_tree(commit, tree), commit, &with_mine(tree));
     }
 }
 
 /// The list does not say which files of a mixture are those of the base.
 #[test]
 fn a_delta_that_was_cut_short_is_not_compared() {
-    let [from, to] = &ids();
     let (old, new) = small();
-    let archive = delta([from, to], [&old, &new]);
-    let directory = laid_down(from, &old);
-    directory.set_state(&applying(from, to));
+    let archive = delta([FROM, TO], [&old, &new]);
+    let directory = laid_down(FROM, &old);
+    directory.set_state(&applying(FROM, TO));
     for option in ["--verify", "--repair"] {
         let output = directory.apply_with(&[option, "-"], &archive);
-        let refused = format!("cannot verify: an update to {to} was interrupted");
-        directory.assert_not_applied(&output, &refused, &applying(from, to));
+        let refused = format!("cannot verify: an update to {TO} was interrupted");
+        directory.assert_not_applied(&output, &refused, &applying(FROM, TO));
         // A full archive takes the place of everything.
-        let full = Archive::of_tree(to, &new);
+        let full = Archive::of_tree(TO, &new);
         let _ = directory.apply_with(&[option, "-"], &full).success();
-        directory.assert_holds(to, &new);
-        directory.set_state(&applying(from, to));
+        directory.assert_holds(TO, &new);
+        directory.set_state(&applying(FROM, TO));
     }
-    let _ = directory.apply(&archive).success();
-    directory.assert_holds(to, &new);
+    directory.assert_brings(&archive, TO, &new);
 }
 
 /// The output of a build stays where a delta deletes the directory, and the delta is complete.
 #[test]
 fn files_of_others_keep_a_directory() {
-    let [from, to] = &ids();
     let old = tree([
         ("gone/a", file("a")),
         ("gone/deep/b", file("b")),
         ("kept", file("x")),
     ]);
     let new = tree([("kept", file("x"))]);
-    let directory = laid_down(from, &old);
+    let directory = laid_down(FROM, &old);
     directory.repo.write("dir/gone/deep/built", "mine\n");
-    let _ = directory.apply(&delta([from, to], [&old, &new])).success();
+    let _ = directory.apply(&delta([FROM, TO], [&old, &new])).success();
     let with_mine = tree([("gone/deep/built", file("mine\n")), ("kept", file("x"))]);
-    directory.assert_holds(to, &with_mine);
-    directory.assert_sound();
+    directory.assert_holds_soundly(TO, &with_mine);
 }
 
 /// Other filters give the same commit other files. An archive does not say which filters made it.
 #[test]
 fn another_archive_of_the_same_commit() {
-    let [commit, _] = &ids();
     let few = tree([("a", file("a")), ("d/b", file("b"))]);
     let all = tree([("a", file("a")), ("c", file("c"))]);
-    let directory = laid_down(commit, &few);
-    let _ = directory.apply(&Archive::of_tree(commit, &all)).success();
-    directory.assert_holds(commit, &all);
-    directory.assert_sound();
+    let directory = laid_down(FROM, &few);
+    directory.assert_brings_soundly(&Archive::of_tree(FROM, &all), FROM, &all);
     // Nothing differs from what archives have brought.
-    let archive = Archive::of_tree(commit, &few);
+    let archive = Archive::of_tree(FROM, &few);
     let _ = directory.apply_with(&["--repair", "-"], &archive).success();
-    directory.assert_holds(commit, &all);
+    directory.assert_holds(FROM, &all);
 }
 
 /// Directories that were there before, with files of others in them, get the permissions of the archive.
 #[test]
 fn permissions_of_directories() {
-    let [commit, _] = &ids();
-    let archive = Archive::of_tree(commit, &base());
-    let directory = laid_down(commit, &base());
+    let archive = Archive::of_tree(FROM, &base());
+    let directory = laid_down(FROM, &base());
     let open = "chmod 0777 dir/doc && chmod 0500 dir/bin && touch dir/doc/mine dir/bin/mine";
-    let _ = directory.repo.shell(open).success();
+    directory.repo.script(open);
     directory.assert_differs("permissions bin\npermissions doc\n");
     let _ = directory.apply_with(&["--repair", "-"], &archive).success();
     directory.assert_sound();
@@ -233,13 +216,12 @@ fn permissions_of_directories() {
 /// Whoever owns a directory may write to it again.
 #[test]
 fn a_directory_that_its_owner_may_not_write_to() {
-    let [from, to] = &ids();
-    let directory = laid_down(from, &base());
+    let directory = laid_down(FROM, &base());
     let mut next = base();
     next.insert(b"bin/run".to_vec(), executable("#!/bin/bash\n"));
     let repo = &directory.repo;
-    repo.write("full", Archive::of_tree(from, &base()));
-    repo.write("delta", delta([from, to], [&base(), &next]));
+    repo.write("full", Archive::of_tree(FROM, &base()));
+    repo.write("delta", delta([FROM, TO], [&base(), &next]));
     let script = "chmod 0555 dir/bin && git-sluice apply --repair dir full && git-sluice verify dir && \
                   chmod 0555 dir/bin && git-sluice apply dir delta && git-sluice verify dir";
     if let Some(output) = repo.unprivileged_shell(script) {
@@ -250,19 +232,14 @@ fn a_directory_that_its_owner_may_not_write_to() {
 /// A copy of the directory by hard links has a list of its own from the first change on.
 #[test]
 fn hard_links_to_the_list() {
-    let [from, to] = &ids();
     let (old, new) = small();
-    let directory = laid_down(from, &old);
-    let _ = directory
-        .repo
-        .shell("mv dir first && cp -al first dir")
-        .success();
-    let archive = delta([from, to], [&old, &new]);
+    let directory = laid_down(FROM, &old);
+    directory.repo.script("mv dir first && cp -al first dir");
+    let archive = delta([FROM, TO], [&old, &new]);
     assert_eq!(directory.apply(&archive).code(), 0);
     directory.assert_sound();
-    let _ = directory.repo.shell("rm -r dir && mv first dir").success();
-    directory.assert_holds(from, &old);
-    directory.assert_sound();
+    directory.repo.script("rm -r dir && mv first dir");
+    directory.assert_holds_soundly(FROM, &old);
 }
 
 /// With a last file that [`Target::interrupt`] does not write wholly.
@@ -285,116 +262,92 @@ impl Target {
 /// However an application ends, another full archive can follow.
 #[test]
 fn a_full_archive_over_an_application_that_was_cut_short() {
-    let [from, to] = &ids();
     let other = id('c');
     let (old, new) = small();
-    let full = Archive::of_tree(to, &new);
-    let delta = delta([from, to], [&old, &too_large(&new)]);
+    let full = Archive::of_tree(TO, &new);
+    let delta = delta([FROM, TO], [&old, &too_large(&new)]);
     for len in (0..full.len()).step_by(512) {
         let directory = Target::empty();
         let output = directory.apply(&full[..len]);
         assert_eq!(output.code(), 128, "{output}");
-        let _ = directory
-            .apply(&Archive::of_tree(&other, &base()))
-            .success();
-        directory.assert_holds(&other, &base());
-        directory.assert_sound();
-        let directory = laid_down(from, &old);
+        directory.assert_brings_soundly(&Archive::of_tree(&other, &base()), &other, &base());
+        let directory = laid_down(FROM, &old);
         assert_eq!(directory.apply(&full[..len]).code(), 128);
-        let _ = directory
-            .apply(&Archive::of_tree(&other, &base()))
-            .success();
-        directory.assert_holds(&other, &base());
+        directory.assert_brings(&Archive::of_tree(&other, &base()), &other, &base());
     }
     // A delta changes nothing before it is read wholly, so a file that is too large has to end it.
-    let directory = laid_down(from, &old);
+    let directory = laid_down(FROM, &old);
     directory.interrupt(&delta);
-    assert_eq!(directory.state(), applying(from, to));
-    let _ = directory
-        .apply(&Archive::of_tree(&other, &base()))
-        .success();
-    directory.assert_holds(&other, &base());
-    directory.assert_sound();
+    assert_eq!(directory.state(), applying(FROM, TO));
+    directory.assert_brings_soundly(&Archive::of_tree(&other, &base()), &other, &base());
 }
 
 /// What the first of two interrupted applications has brought is not forgotten by the second.
 #[test]
 fn a_full_archive_over_two_applications_that_were_cut_short() {
-    let [from, to] = &ids();
     let old = tree([("deleted", file("x")), ("z", file("old\n"))]);
     let new = tree([("new", file("new\n")), ("z", file("new\n"))]);
-    let archive = delta([from, to], [&old, &too_large(&new)]);
-    let directory = laid_down(from, &old);
+    let archive = delta([FROM, TO], [&old, &too_large(&new)]);
+    let directory = laid_down(FROM, &old);
     for _ in 0..2 {
         directory.interrupt(&archive);
-        assert_eq!(directory.state(), applying(from, to));
+        assert_eq!(directory.state(), applying(FROM, TO));
         assert!(directory.directory().join("new").exists());
     }
-    let _ = directory.apply(&Archive::of_tree(from, &old)).success();
-    directory.assert_holds(from, &old);
-    directory.assert_sound();
+    directory.assert_brings_soundly(&Archive::of_tree(FROM, &old), FROM, &old);
 }
 
 /// Who writes the state by hand may leave the list of another tree.
 #[test]
 fn a_list_of_another_tree() {
-    let [from, to] = &ids();
     let (old, new) = (base(), tree([("new", file("new\n"))]));
     let directory = laid_down(&id('c'), &tree([("other", file("x"))]));
     super::archive::build(&old, &directory.directory());
-    directory.set_state(&format!("holds {from}\n"));
-    let _ = directory
+    directory.set_state(&format!("holds {FROM}\n"));
+    directory
         .repo
-        .shell("cd dir && rm doc/a && mkdir doc/a && touch doc/a/x")
-        .success();
-    let output = directory.apply(&delta([from, to], [&old, &new]));
+        .script("cd dir && rm doc/a && mkdir doc/a && touch doc/a/x");
+    let output = directory.apply(&delta([FROM, TO], [&old, &new]));
     assert_eq!(
         (output.code(), directory.state()),
-        (128, applying(from, to)),
+        (128, applying(FROM, TO)),
         "{output}"
     );
-    let output = directory.apply(&Archive::of_tree(from, &old));
+    let output = directory.apply(&Archive::of_tree(FROM, &old));
     let refused = "the archive is a full one, and the directory is not empty";
-    directory.assert_not_applied(&output, refused, &applying(from, to));
+    directory.assert_not_applied(&output, refused, &applying(FROM, TO));
 }
 
+/// The state and the list are believed only where nobody else can have written them.
 #[test]
-fn a_list_of_doubtful_origin() {
-    let [from, to] = &ids();
-    let archive = delta([from, to], [&base(), &Tree::new()]);
+fn own_files_of_doubtful_origin() {
+    let archive = delta([FROM, TO], [&base(), &Tree::new()]);
     let mut cases = vec![
-        (
-            "mv .git-sluice.files ../list && ln -s ../list .git-sluice.files",
-            "it is a symbolic link",
-        ),
-        (
-            "rm .git-sluice.files && mkfifo .git-sluice.files",
-            "it is no regular file",
-        ),
-        ("chmod o+w .git-sluice.files", "everybody may write it"),
+        ("rm $f && mkdir $f", "it is no regular file"),
+        ("rm $f && mkfifo $f", "it is no regular file"),
+        ("ln -sf ../outside/file $f", "it is a symbolic link"),
+        ("ln -sf nowhere $f", "it is a symbolic link"),
+        ("chmod o+w $f", "everybody may write it"),
     ];
     if rustix::process::geteuid().is_root() {
-        cases.push((
-            "chown 65534 .git-sluice.files",
-            "it belongs to another user",
-        ));
+        cases.push(("chown 65534 $f", "it belongs to another user"));
     } else {
-        skip("only root can give a file away: a list of somebody else is not tried");
+        skip("only root can give a file away: one of somebody else is not tried");
     }
-    for (script, words) in cases {
-        let directory = laid_down(from, &base());
-        let _ = directory
-            .repo
-            .shell(&format!("cd dir && {script}"))
-            .success();
-        for output in [directory.verify(), directory.apply(&archive)] {
-            let expected = format!("fatal: cannot trust 'dir/.git-sluice.files': {words}\n");
-            assert!(
-                output.code() == 128 && output.messages().starts_with(&expected),
-                "{output}"
-            );
+    for name in [".git-sluice", ".git-sluice.files"] {
+        for (script, words) in &cases {
+            let directory = laid_down(FROM, &base());
+            directory.script(&script.replace("$f", name));
+            for output in [directory.verify(), directory.apply(&archive)] {
+                let expected = format!("fatal: cannot trust 'dir/{name}': {words}\n");
+                let messages = output.messages();
+                assert!(messages.starts_with(&expected), "{output}");
+                assert_eq!(output.code(), 128, "{output}");
+            }
+            // A pipe in the directory would block whoever reads all of it.
+            assert!(directory.directory().join("doc/a").exists());
+            directory.assert_nothing_outside();
         }
-        assert_eq!(directory.state(), format!("holds {from}\n"));
     }
 }
 
@@ -415,9 +368,7 @@ fn a_list_that_grows() {
     for number in 0..15 {
         let [from, to] = [number, number + 1].map(|number| format!("{number:x}").repeat(40));
         let changes = [&trees[number % 3], &trees[(number + 1) % 3]];
-        let _ = directory.apply(&delta([&from, &to], changes)).success();
-        directory.assert_holds(&to, changes[1]);
-        directory.assert_sound();
+        directory.assert_brings_soundly(&delta([&from, &to], changes), &to, changes[1]);
         lens.push(len());
     }
     assert!(
@@ -425,27 +376,22 @@ fn a_list_that_grows() {
         "{lens:?}"
     );
     assert!(lens.windows(2).any(|lens| lens[1] < lens[0]), "{lens:?}");
-    let _ = directory
-        .apply(&Archive::of_tree(&id('c'), &base()))
-        .success();
-    directory.assert_holds(&id('c'), &base());
+    directory.assert_brings(&Archive::of_tree(&id('c'), &base()), &id('c'), &base());
 }
 
 /// Whoever was interrupted while writing the list, or while deleting, goes on.
 #[test]
 fn a_list_that_breaks_off() {
-    let [from, to] = &ids();
     let (old, new) = small();
     for torn in
         cases(" | begun do | file 644 1 0 | deleted doc/a\\0deleted do | hole 644 1 extra/new\\0x")
     {
-        let directory = laid_down(from, &old);
+        let directory = laid_down(FROM, &old);
         let tear = format!("printf '{torn}' >>dir/.git-sluice.files");
-        let _ = directory.repo.shell(&tear).success();
-        directory.set_state(&applying(from, to));
-        let archive = delta([from, to], [&old, &new]);
-        let _ = directory.apply(&archive).success();
-        directory.assert_holds(to, &new);
+        directory.repo.script(&tear);
+        directory.set_state(&applying(FROM, TO));
+        let archive = delta([FROM, TO], [&old, &new]);
+        directory.assert_brings(&archive, TO, &new);
         let missing = if torn.contains("extra") {
             "missing extra/new\n"
         } else {
@@ -458,23 +404,14 @@ fn a_list_that_breaks_off() {
     }
 }
 
-/// A file of zeros takes no room, or is compared.
+/// A file of zeros takes no room, or is compared. The same archive writes it again only where it differs.
 #[test]
 fn holes() {
-    let [from, _] = &ids();
-    let mut map = b"1\n1048577\n0\n".to_vec();
-    map.resize(512, 0);
-    let archive = Archive::full(from)
-        .extended(&[
-            ("GNU.sparse.major", b"1"),
-            ("GNU.sparse.minor", b"0"),
-            ("GNU.sparse.name", b"hole"),
-            ("GNU.sparse.realsize", b"1048577"),
-        ])
-        .raw(b'0', b"GNUSparseFile.0/hole", b"", 0o664, &map);
+    let archive = Archive::full(FROM).hole("", "hole", &[]).end();
     let directory = Target::empty();
-    let _ = directory.apply(&archive.end()).success();
+    assert_eq!(directory.written(&archive), ["hole"]);
     directory.assert_sound();
+    assert_eq!(directory.written(&archive), [""; 0]);
     for (script, lines) in [
         ("head -c 1048577 /dev/zero > hole", ""),
         (
@@ -485,11 +422,12 @@ fn holes() {
     ] {
         directory.assert_differs_after(script, lines);
     }
+    assert_eq!(directory.written(&archive), ["hole"]);
+    directory.assert_sound();
 }
 
 #[test]
 fn what_cannot_be_compared() {
-    let [from, to] = &ids();
     let assert_refused = |directory: &Target, message: &str| {
         let output = directory.verify();
         assert!(
@@ -497,20 +435,17 @@ fn what_cannot_be_compared() {
             "{output}"
         );
     };
-    let directory = Target::holding(from, &base());
+    let directory = Target::holding(FROM, &base());
     let unknown = "fatal: cannot verify: '.git-sluice.files' is missing\n";
     assert_refused(&directory, unknown);
     // Nor after a delta: the list would not be whole.
     let target = tree([("doc/b", file("new\n"))]);
-    let _ = directory
-        .apply(&delta([from, to], [&base(), &target]))
-        .success();
-    directory.assert_holds(to, &target);
+    directory.assert_brings(&delta([FROM, TO], [&base(), &target]), TO, &target);
     assert_refused(&directory, unknown);
-    directory.set_state(&applying(from, to));
+    directory.set_state(&applying(FROM, TO));
     assert_refused(
         &directory,
-        &format!("fatal: cannot verify: an update to {to} was interrupted\n"),
+        &format!("fatal: cannot verify: an update to {TO} was interrupted\n"),
     );
     directory.forget();
     assert_refused(
@@ -518,15 +453,14 @@ fn what_cannot_be_compared() {
         "fatal: cannot verify: the directory has no file '.git-sluice'\n\
          hint: 'git status' compares a checkout; in another directory, apply a full archive first\n",
     );
-    let directory = laid_down(from, &base());
+    let directory = laid_down(FROM, &base());
     let damage = "printf 'what?\\0' >>dir/.git-sluice.files";
-    let _ = directory.repo.shell(damage).success();
+    directory.repo.script(damage);
     let damaged = "fatal: the list of the directory is damaged\n";
     assert_refused(&directory, damaged);
     // A delta does not read the list.
-    let archive = delta([from, to], [&base(), &target]);
-    let _ = directory.apply(&archive).success();
-    directory.assert_holds(to, &target);
+    let archive = delta([FROM, TO], [&base(), &target]);
+    directory.assert_brings(&archive, TO, &target);
     assert_refused(&directory, damaged);
     let output = directory.repo.sluice(["--verify", "HEAD"]);
     assert_eq!(
@@ -542,9 +476,8 @@ fn what_cannot_be_compared() {
 /// Nobody shall think that an archive was applied.
 #[test]
 fn an_archive_that_would_not_be_applied() {
-    let [from, to] = &ids();
-    let directory = laid_down(from, &base());
-    let archive = delta([from, to], [&base(), &Tree::new()]);
+    let directory = laid_down(FROM, &base());
+    let archive = delta([FROM, TO], [&base(), &Tree::new()]);
     directory.repo.write("outside/archive", &archive);
     let words = ["verify", "dir", "outside/archive"];
     let output = directory.repo.sluice(words);
@@ -556,34 +489,11 @@ fn an_archive_that_would_not_be_applied() {
     let script = "{ git sluice verify dir && cat; } <outside/archive";
     assert!(directory.repo.shell(script).success() == archive);
     std::fs::remove_file(directory.repo.path().join("outside/archive")).expect("our own");
-    directory.assert_holds(from, &base());
+    directory.assert_holds(FROM, &base());
     let output = directory.apply_with(&["--verify"], b"");
-    directory.assert_not_applied(&output, "the archive is empty", &format!("holds {from}\n"));
+    directory.assert_not_applied(&output, "the archive is empty", &format!("holds {FROM}\n"));
     let _ = directory.apply_with(&["--verify"], &archive).success();
-    directory.assert_holds(to, &Tree::new());
-}
-
-/// The later content counts, in the directory and in the list.
-#[test]
-fn a_path_that_comes_twice() {
-    let [from, _] = &ids();
-    let large = "large\n".repeat(100_000);
-    for contents in [["one\n", "two\n"], [&large, "two\n"], ["one\n", &large]] {
-        let directory = Target::empty();
-        let archive = Archive::full(from).file("a", contents[0]).symlink("b", "x");
-        let archive = archive
-            .file("c", contents[1])
-            .file("a", contents[1])
-            .file("b", "b\n");
-        let _ = directory.apply(&archive.end()).success();
-        let holds = [
-            ("a", file(contents[1])),
-            ("b", file("b\n")),
-            ("c", file(contents[1])),
-        ];
-        directory.assert_holds(from, &tree(holds));
-        directory.assert_sound();
-    }
+    directory.assert_holds(TO, &Tree::new());
 }
 
 /// Files around the length that is read at once, and around that of a batch.
@@ -601,23 +511,20 @@ fn files_of_all_lengths() -> Tree {
 
 #[test]
 fn many_files_of_all_lengths() {
-    let [from, _] = &ids();
     let holds = files_of_all_lengths();
-    let directory = laid_down(from, &holds);
-    directory.assert_holds(from, &holds);
-    directory.assert_sound();
+    let directory = laid_down(FROM, &holds);
+    directory.assert_holds_soundly(FROM, &holds);
 }
 
 #[test]
 #[ignore = "slow"]
 fn any_number_of_threads() {
-    let [from, _] = &ids();
     let holds = files_of_all_lengths();
     for threads in ["-j1", "-j2", "--threads=30"] {
         let directory = Target::empty();
-        let archive = Archive::of_tree(from, &holds);
+        let archive = Archive::of_tree(FROM, &holds);
         let _ = directory.apply_with(&[threads], &archive).success();
-        directory.assert_holds(from, &holds);
+        directory.assert_holds(FROM, &holds);
         let verified = directory.repo.sluice(["verify", threads, "dir"]);
         assert_eq!(verified.success(), b"");
     }
@@ -626,8 +533,7 @@ fn any_number_of_threads() {
 /// Many batches wait at once, and each brings the path again: the last content counts all the same.
 #[test]
 fn a_path_that_comes_in_many_batches() {
-    let [from, _] = &ids();
-    let (mut archive, mut holds) = (Archive::full(from), BTreeMap::new());
+    let (mut archive, mut holds) = (Archive::full(FROM), BTreeMap::new());
     for round in 0..20 {
         let others = (0..300).map(|number| format!("{round:02}/{number:03}"));
         for path in others.chain(["same".into()]) {
@@ -637,9 +543,7 @@ fn a_path_that_comes_in_many_batches() {
         }
     }
     let directory = Target::empty();
-    let _ = directory.apply(&archive.end()).success();
-    directory.assert_holds(from, &holds);
-    directory.assert_sound();
+    directory.assert_brings_soundly(&archive.end(), FROM, &holds);
 }
 
 proptest! {
@@ -647,19 +551,12 @@ proptest! {
 
     #[test]
     fn any_tree_is_sound_and_gives_way(trees in proptest::array::uniform3(any_tree())) {
-        let [from, to] = &ids();
         let [base, target, other] = &trees;
-        let directory = laid_down(from, base);
-        let archive = delta([from, to], [base, target]);
-        let _ = directory.apply(&archive).success();
-        directory.assert_holds(to, target);
-        directory.assert_sound();
-        let archive = delta([to, from], [target, base]);
-        let _ = directory.apply(&archive).success();
-        directory.assert_holds(from, base);
-        directory.assert_sound();
-        let _ = directory.apply(&Archive::of_tree(to, other)).success();
-        directory.assert_holds(to, other);
-        directory.assert_sound();
+        let directory = laid_down(FROM, base);
+        let archive = delta([FROM, TO], [base, target]);
+        directory.assert_brings_soundly(&archive, TO, target);
+        let archive = delta([TO, FROM], [target, base]);
+        directory.assert_brings_soundly(&archive, FROM, base);
+        directory.assert_brings_soundly(&Archive::of_tree(TO, other), TO, other);
     }
 }

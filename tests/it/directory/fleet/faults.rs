@@ -33,7 +33,7 @@ const DAMAGES: [Damage; 4] = [
 fn a_damaged_archive_changes_nothing() {
     for (words, damage) in DAMAGES {
         let (fleet, ids) = Fleet::published();
-        let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
+        fleet.apply_at("d", &ids[1]);
         for step in fleet.steps() {
             damage(&fleet.object(&step));
         }
@@ -62,8 +62,7 @@ fn a_bucket_is_mended() {
             assert_eq!(fleet.kinds("--republish HEAD"), ["full"]);
         }
         let steps = fleet.steps();
-        let _ = fleet.apply("new", "").success();
-        fleet.assert_holds("new", &ids[2]);
+        fleet.assert_brings("new", "", &ids[2]);
         // Published once more, the archive stands in the list once.
         let last = &steps[steps.len() - 1]["sha256"];
         let same = steps.iter().filter(|step| &step["sha256"] == last);
@@ -96,7 +95,7 @@ fn another_way_is_taken_and_told() {
 #[test]
 fn a_swapped_archive() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--at={}", ids[0])).success();
+    fleet.apply_at("d", &ids[0]);
     let steps = fleet.steps();
     fs::copy(fleet.object(&steps[0]), fleet.object(&steps[1])).unwrap();
     let full = fs::metadata(fleet.object(&steps[0])).unwrap().len();
@@ -154,8 +153,7 @@ fn channels_that_are_not_there_or_make_no_sense() {
             output.assert_refused(11, &[hint]);
         }
         assert_eq!(fleet.kinds("--republish HEAD"), ["full"]);
-        let _ = fleet.apply("mended", "").success();
-        fleet.assert_holds("mended", &ids[2]);
+        fleet.assert_brings("mended", "", &ids[2]);
         fs::remove_dir_all(fleet.directory("mended")).unwrap();
     }
     // The full archive of the newest commit came with --republish, once.
@@ -179,8 +177,7 @@ fn a_stale_channel_is_not_taken_for_the_newest() {
     let next = fleet.commit("echo next >small");
     let _ = fleet.publish("HEAD").success();
     fs::write(fleet.channel_path(), stale).unwrap();
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &ids[2]);
+    fleet.assert_brings("d", "", &ids[2]);
     let output = fleet.apply("d", &format!("--at={next}"));
     assert_eq!(output.code(), 9, "{output}");
     fleet.assert_holds("d", &ids[2]);
@@ -196,9 +193,7 @@ fn a_killed_reader_goes_on() {
     for round in 0..30 {
         let directory = format!("d{round}");
         if round % 2 == 0 {
-            let _ = fleet
-                .apply(&directory, &format!("--at={}", ids[1]))
-                .success();
+            fleet.apply_at(&directory, &ids[1]);
         }
         let running = fleet.start_applying(&directory);
         thread::sleep(Duration::from_millis(round));
@@ -207,15 +202,14 @@ fn a_killed_reader_goes_on() {
         let state = fleet.state(&directory);
         let is_true = ["", "applying "].iter().any(|word| state.starts_with(word));
         assert!(is_true, "{state}");
-        let _ = fleet.apply(&directory, "").success();
-        fleet.assert_holds(&directory, &full);
+        fleet.assert_brings(&directory, "", &full);
     }
 }
 
 #[test]
 fn a_directory_that_differs() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
+    fleet.apply_at("d", &ids[1]);
     fs::write(fleet.directory("d/small"), "changed\n").unwrap();
     let output = fleet.apply("d", "--verify");
     assert_eq!(
@@ -231,8 +225,7 @@ fn a_directory_that_differs() {
     fleet.assert_holds("d", &ids[2]);
     // In the newest one already.
     fs::write(fleet.directory("d/small"), "changed\n").unwrap();
-    let _ = fleet.apply("d", "--repair").success();
-    fleet.assert_holds("d", &ids[2]);
+    fleet.assert_brings("d", "--repair", &ids[2]);
     let output = fleet.apply("d", "--repair");
     assert_eq!((output.code(), output.messages()), (0, String::new()));
 }
@@ -241,7 +234,7 @@ fn a_directory_that_differs() {
 #[test]
 fn an_interrupted_delta_is_not_compared() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
+    fleet.apply_at("d", &ids[1]);
     let on_the_way = format!("applying {} {}", ids[1], ids[2]);
     let state = fleet.directory("d/.git-sluice");
     let text = fs::read_to_string(&state).unwrap();
@@ -251,8 +244,7 @@ fn an_interrupted_delta_is_not_compared() {
     let output = fleet.apply("d", "--verify");
     output.assert_refused(128, &["cannot verify: an update to", &ids[2]]);
     assert_eq!(fleet.state("d"), on_the_way);
-    let _ = fleet.apply("d", "--repair").success();
-    fleet.assert_holds("d", &ids[2]);
+    fleet.assert_brings("d", "--repair", &ids[2]);
 }
 
 /// What no archive has brought is not overwritten.
@@ -281,11 +273,9 @@ fn a_file_of_the_user_in_the_way() {
     let next = fleet.commit("mkdir more && echo 1 >more/file && echo 1 >added");
     let _ = fleet.publish("HEAD").success();
     for (directory, words) in [("d", ""), ("e", "--verify"), ("f", "--repair")] {
-        let _ = fleet
-            .apply(directory, &format!("--at={}", ids[2]))
-            .success();
+        fleet.apply_at(directory, &ids[2]);
         let script = format!("cd {directory} && echo mine >added && echo mine >more");
-        let _ = fleet.top.shell(&script).success();
+        fleet.top.script(&script);
         for _ in 0..2 {
             fleet.apply(directory, words).assert_failure(
                 128,
@@ -298,10 +288,7 @@ fn a_file_of_the_user_in_the_way() {
         }
         let mine = fs::read_to_string(fleet.directory(&format!("{directory}/added"))).unwrap();
         assert_eq!(mine, "mine\n");
-        let _ = fleet
-            .apply(directory, &format!("--overwrite {words}"))
-            .success();
-        fleet.assert_holds(directory, &next);
+        fleet.assert_brings(directory, &format!("--overwrite {words}"), &next);
     }
     // In full, as after other filters.
     let _ = fleet.publish("--force --exclude=large HEAD").success();
@@ -327,11 +314,11 @@ fn a_file_of_the_user_in_the_way_of_a_later_archive() {
     }
     let newest = fleet.repo.git(["rev-parse", "HEAD"]);
     for (directory, from) in [("d", &ids[0]), ("e", &ids[2])] {
-        let _ = fleet.apply(directory, &format!("--at={from}")).success();
+        fleet.apply_at(directory, from);
         let files = crate::directory::apply::archive::found(&fleet.directory(directory));
         let script =
             format!("cd {directory} && echo mine >last && echo mine >dir2 && echo mine >mine");
-        let _ = fleet.top.shell(&script).success();
+        fleet.top.script(&script);
         let output = fleet.apply(directory, "");
         output.assert_failure(
             128,
@@ -341,15 +328,14 @@ fn a_file_of_the_user_in_the_way_of_a_later_archive() {
              hint: move them elsewhere, or run again with --overwrite to replace them\n",
         );
         assert_eq!(fleet.state(directory), format!("holds {from}"));
-        let _ = fleet
+        fleet
             .top
-            .shell(&format!("cd {directory} && rm last dir2 mine"))
-            .success();
+            .script(&format!("cd {directory} && rm last dir2 mine"));
         fleet.assert_files(directory, &files);
         let script = format!("cd {directory} && echo mine >mine");
-        let _ = fleet.top.shell(&script).success();
+        fleet.top.script(&script);
         let _ = fleet.apply(directory, "--verify").success();
-        let _ = fleet.top.shell(&format!("rm {directory}/mine")).success();
+        fleet.top.script(&format!("rm {directory}/mine"));
         fleet.assert_holds(directory, &newest);
     }
 }

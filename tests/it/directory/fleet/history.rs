@@ -47,27 +47,23 @@ fn the_way_is_as_short_as_what_changed() {
     for (from, held) in ids.iter().enumerate() {
         for wanted in &ids {
             let directory = format!("{from}-{wanted}");
-            let _ = fleet.apply(&directory, &format!("--at={held}")).success();
-            fleet.assert_holds(&directory, held);
-            let _ = fleet.apply(&directory, &format!("--at={wanted}")).success();
-            fleet.assert_holds(&directory, wanted);
+            fleet.assert_brings(&directory, &format!("--at={held}"), held);
+            fleet.assert_brings(&directory, &format!("--at={wanted}"), wanted);
         }
     }
     // A machine that has the first commit needs only the two deltas.
-    let _ = fleet.apply("first", &format!("--at={}", ids[0])).success();
+    fleet.apply_at("first", &ids[0]);
     fs::remove_file(fleet.object(&fleet.steps()[0])).expect("the full archive");
-    let _ = fleet.apply("first", "").success();
-    fleet.assert_holds("first", &ids[2]);
+    fleet.assert_brings("first", "", &ids[2]);
     // Nothing at all is read where the directory holds the commit.
     fs::remove_dir_all(fleet.bucket().join("v1/objects")).expect("our own");
-    let _ = fleet.apply("first", "").success();
-    fleet.assert_holds("first", &ids[2]);
+    fleet.assert_brings("first", "", &ids[2]);
 }
 
 #[test]
 fn files_of_others_stay() {
     let (fleet, ids) = Fleet::published();
-    let _ = fleet.apply("d", &format!("--at={}", ids[1])).success();
+    fleet.apply_at("d", &ids[1]);
     fs::write(fleet.directory("d/built"), "mine").expect("our own");
     let _ = fleet.apply("d", "").success();
     assert!(fleet.directory("d/built").exists());
@@ -117,8 +113,7 @@ fn converted_files() {
     for script in commits {
         let commit = fleet.commit(script);
         let _ = fleet.publish("HEAD").success();
-        let _ = fleet.apply("d", "").success();
-        fleet.assert_holds("d", &commit);
+        fleet.assert_brings("d", "", &commit);
     }
     assert_eq!(fleet.steps().len(), 4);
 }
@@ -135,8 +130,7 @@ fn a_file_that_expands_in_an_unchanged_directory() {
     let next = fleet.commit("echo other >unrelated");
     assert_eq!(fleet.kinds("HEAD"), ["delta"]);
     for directory in ["d", "new"] {
-        let _ = fleet.apply(directory, "").success();
-        fleet.assert_holds(directory, &next);
+        fleet.assert_brings(directory, "", &next);
     }
 }
 
@@ -158,9 +152,7 @@ fn twenty_readers_at_once() {
     let directory = |number: usize| format!("d{number}");
     for number in 0..10 {
         let commit = &ids[number % 3];
-        let _ = fleet
-            .apply(&directory(number), &format!("--at={commit}"))
-            .success();
+        fleet.apply_at(&directory(number), commit);
     }
     let running: Vec<_> = (0..20)
         .map(|number| fleet.start_applying(&directory(number)))
@@ -179,9 +171,7 @@ fn two_readers_of_one_directory() {
         let directory = format!("d{number}");
         // The other directories are new.
         if number % 2 == 0 {
-            let _ = fleet
-                .apply(&directory, &format!("--at={}", ids[0]))
-                .success();
+            fleet.apply_at(&directory, &ids[0]);
         }
         let running = [(); 2].map(|()| fleet.start_applying(&directory));
         for running in running {

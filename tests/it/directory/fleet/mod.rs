@@ -80,7 +80,7 @@ impl Fleet {
     /// Commits what `script` makes of the work tree. Returns the commit.
     #[track_caller]
     fn commit(&self, script: &str) -> String {
-        let _ = self.repo.shell(script).success();
+        self.repo.script(script);
         self.repo.git(["add", "-A"]);
         self.repo.git(["commit", "-q", "--allow-empty", "-m", "x"]);
         self.repo.git(["rev-parse", "HEAD"])
@@ -162,7 +162,7 @@ impl Fleet {
             .archive(words.split_whitespace().chain([commit]))
             .success();
         place.write("tar", tar);
-        let _ = place.shell("mkdir x && tar -C x -xf tar").success();
+        place.script("mkdir x && tar -C x -xf tar");
         found(&place.path().join("x"))
     }
 
@@ -171,6 +171,20 @@ impl Fleet {
     fn assert_holds(&self, directory: &str, commit: &str) {
         assert_eq!(self.state(directory), format!("holds {commit}"));
         self.assert_files(directory, &self.tree(commit, ""));
+    }
+
+    /// The channel is applied, and the directory then holds `commit`.
+    #[track_caller]
+    fn assert_brings(&self, directory: &str, words: &str, commit: &str) {
+        let _ = self.apply(directory, words).success();
+        self.assert_holds(directory, commit);
+    }
+
+    /// Brings the directory to this commit of the channel.
+    #[track_caller]
+    fn apply_at(&self, directory: &str, commit: &str) {
+        let at = format!("--at={commit}");
+        let _ = self.apply(directory, &at).success();
     }
 
     #[track_caller]

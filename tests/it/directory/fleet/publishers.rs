@@ -56,8 +56,7 @@ fn files_that_show_more_than_their_commit() {
     let script = "echo 'dir/* export-subst' >.gitattributes && echo '$Format:%D$' >dir/refs";
     let commit = fleet.commit(script);
     assert_eq!(fleet.publish("HEAD").messages(), "");
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &commit);
+    fleet.assert_brings("d", "", &commit);
 
     fleet.repo.git(["tag", "v1"]);
     let again = fleet.publish("HEAD");
@@ -67,16 +66,14 @@ fn files_that_show_more_than_their_commit() {
     for _ in 0..2 {
         assert_eq!(fleet.kinds("--republish HEAD"), ["full"]);
         for directory in ["d", "new"] {
-            let _ = fleet.apply(directory, "").success();
-            fleet.assert_holds(directory, &commit);
+            fleet.assert_brings(directory, "", &commit);
         }
     }
 
     let next = fleet.commit("echo other >small");
     assert_eq!(fleet.kinds("HEAD"), ["delta"]);
     for directory in ["d", "new", "newer"] {
-        let _ = fleet.apply(directory, "").success();
-        fleet.assert_holds(directory, &next);
+        fleet.assert_brings(directory, "", &next);
     }
 }
 
@@ -95,14 +92,12 @@ fn an_older_commit() {
     assert_eq!(told["steps"][0]["base"], newer);
     assert_eq!(fleet.channel()["target"]["commit"], newer);
     for (wanted, commit) in [(format!("--at={older}"), &older), (String::new(), &newer)] {
-        let _ = fleet.apply("d", &wanted).success();
-        fleet.assert_holds("d", commit);
+        fleet.assert_brings("d", &wanted, commit);
     }
     // Back, on purpose.
     let told = fleet.told(&format!("--force {}", ids[0]));
     assert_eq!(told["is_target"], true);
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &ids[0]);
+    fleet.assert_brings("d", "", &ids[0]);
 }
 
 /// Deltas from the newest commit to these have more bytes than everything.
@@ -125,15 +120,13 @@ fn older_commits_that_have_little_in_common() {
         let commit = fleet.commit("echo $(wc -c <small)x >>small");
         assert_eq!(fleet.kinds(&format!("{words} {commit}")), kinds);
         for wanted in [&oldest, &older, &newest, &commit] {
-            let _ = fleet.apply("d", &format!("--at={wanted}")).success();
-            fleet.assert_holds("d", wanted);
+            fleet.assert_brings("d", &format!("--at={wanted}"), wanted);
         }
     }
     // What the channel does not lead to is not said to be there.
     let told = fleet.told(&next);
     assert_eq!(told["was_there"], false);
-    let _ = fleet.apply("d", &format!("--at={next}")).success();
-    fleet.assert_holds("d", &next);
+    fleet.assert_brings("d", &format!("--at={next}"), &next);
 }
 
 /// A job of an older commit whose shallow clone does not have the newest one.
@@ -143,7 +136,7 @@ fn an_older_commit_of_a_shallow_clone() {
     let older = fleet.commit("echo older >small");
     fleet.repo.git(["branch", "-f", "older"]);
     let later = "echo later >small && git add -A && GIT_COMMITTER_DATE='2035-01-01T00:00:00Z' git commit -q -m later";
-    let _ = fleet.repo.shell(later).success();
+    fleet.repo.script(later);
     let newest = fleet.repo.git(["rev-parse", "HEAD"]);
     let _ = fleet.publish("--mtime=1 HEAD").success();
     let clone = crate::support::Repo::scratch();
@@ -165,8 +158,7 @@ fn an_older_commit_of_a_shallow_clone() {
         assert_eq!(late.told(&format!("{fixed} HEAD"))["is_target"], false);
     }
     for (wanted, commit) in [(String::new(), &newest), (format!("--at={older}"), &older)] {
-        let _ = fleet.apply("d", &wanted).success();
-        fleet.assert_holds("d", commit);
+        fleet.assert_brings("d", &wanted, commit);
     }
     assert_eq!(late.told("--force HEAD")["is_target"], true);
 }
@@ -179,8 +171,7 @@ fn another_history() {
     fleet.repo.git(["reset", "-q", "--hard", &ids[0]]);
     let other = fleet.commit("echo other >small");
     assert_eq!(fleet.kinds("HEAD"), ["delta"]);
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &other);
+    fleet.assert_brings("d", "", &other);
     // The publisher has the newest commit only.
     let next = fleet.commit("echo next >small");
     let clone = crate::support::Repo::scratch();
@@ -191,8 +182,7 @@ fn another_history() {
         top: fleet.top.clone(),
     };
     assert_eq!(fleet.kinds("HEAD"), ["full"]);
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &next);
+    fleet.assert_brings("d", "", &next);
 }
 
 /// Forks have the same archives.
@@ -236,8 +226,7 @@ fn two_publishers_again_and_again() {
         last = targets[1].to_owned();
         assert_eq!(fleet.channel()["target"]["commit"], last);
     }
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &last);
+    fleet.assert_brings("d", "", &last);
 }
 
 /// A killed publisher leaves the old channel or the new one.
@@ -258,14 +247,12 @@ fn killed_at_any_moment() {
             .unwrap()
             .to_owned();
         assert!(commit == old || commit == new);
-        let _ = fleet.apply("d", "").success();
-        fleet.assert_holds("d", &commit);
+        fleet.assert_brings("d", "", &commit);
         old = commit;
     }
     let _ = fleet.publish("HEAD").success();
     let last = fleet.repo.git(["rev-parse", "HEAD"]);
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &last);
+    fleet.assert_brings("d", "", &last);
 }
 
 /// No machine could apply it.
@@ -352,8 +339,7 @@ fn other_options_are_refused() {
     }
     assert_eq!(fleet.kinds("HEAD dir small"), ["delta"]);
     assert_eq!(fleet.told("--force HEAD")["full_reason"], "other-filters");
-    let _ = fleet.apply("d", "").success();
-    fleet.assert_holds("d", &next);
+    fleet.assert_brings("d", "", &next);
 }
 
 /// A wrong directory would replace the files of every machine.

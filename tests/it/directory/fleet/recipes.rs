@@ -113,7 +113,7 @@ impl Machine {
         fs::create_dir_all(&tools).expect("our own");
         fs::create_dir_all(&home).expect("our own");
         fs::write(tools.join("cargo"), CARGO).expect("our own");
-        let _ = fleet.top.shell("chmod +x tools/cargo").success();
+        fleet.top.script("chmod +x tools/cargo");
         for tool in ["sh", "git", "mkdir", "ln", "rm", "ls"] {
             let found = fleet.top.shell(&format!("command -v {tool}")).success();
             let _ = symlink(text(&found).trim(), tools.join(tool));
@@ -189,10 +189,7 @@ fn each_recipe_works() {
             assert!(recipe.contains(
                 "if: steps.apply.outputs.clone\n        uses: actions/checkout@v4\n        with: { path: tree }"
             ));
-            let _ = fleet
-                .top
-                .shell("mkdir tree && echo other >tree/x")
-                .success();
+            fleet.top.script("mkdir tree && echo other >tree/x");
         } else {
             let _ = tester.runs(&testing).success();
             let head = fleet.top.shell("git -C tree rev-parse HEAD").success();

@@ -172,13 +172,11 @@ fn a_large_archive() {
         place.write("x", s3.curl("", &key));
         let url = format!("http://127.0.0.1:{}/store/{key}", s3.port);
         let script = format!("{script} && curl {SIGNED} -T y '{url}' && cat x >z");
-        let _ = place.shell(&script).success();
+        place.script(&script);
         let output = fleet.apply_from("new", "s3://store/main", "");
         output.assert_refused(11, &[words]);
         assert!(!fleet.directory("new").exists());
-        let _ = place
-            .shell(&format!("curl {SIGNED} -T z '{url}'"))
-            .success();
+        place.script(&format!("curl {SIGNED} -T z '{url}'"));
     }
     s3.curl("-X DELETE", &key);
     fleet
