@@ -161,46 +161,40 @@ impl Sink<Vec<u32>> for Collect<'_> {
     }
 }
 
-fn count(
-    source: Numbers,
-    worker: &Slow,
-    threads: usize,
-    full_at: Option<usize>,
-) -> (Vec<u32>, bool, Result<()>) {
-    let (_, taken, torn, outcome) = timed(source, worker, threads, full_at);
-    (taken, torn, outcome)
+/// What became of a run.
+struct Ran {
+    times: Times,
+    taken: Vec<u32>,
+    torn: bool,
+    outcome: Result<()>,
 }
 
-fn timed(
-    source: Numbers,
-    worker: &Slow,
-    threads: usize,
-    full_at: Option<usize>,
-) -> (Times, Vec<u32>, bool, Result<()>) {
-    let limits = Limits {
+/// The budget of most runs, for so many threads.
+fn limits(threads: usize) -> Limits {
+    Limits {
         threads: Some(threads),
         max_threads: usize::MAX,
         budget: 80,
         queued: 16,
-    };
-    limited(source, worker, limits, full_at)
+    }
 }
 
-fn limited(
-    source: Numbers,
-    worker: &Slow,
-    limits: Limits,
-    full_at: Option<usize>,
-) -> (Times, Vec<u32>, bool, Result<()>) {
+/// Runs with a sink that has room for `room` outputs.
+fn run_into(source: Numbers, worker: &Slow, limits: Limits, room: Option<usize>) -> Ran {
     let mut sink = Collect {
         taken: Vec::new(),
         torn: false,
-        full_at,
+        full_at: room,
         enough: usize::MAX,
         worker,
     };
     let (times, outcome) = run(source, worker, &mut sink, limits);
-    (times, sink.taken, sink.torn, outcome)
+    Ran {
+        times,
+        taken: sink.taken,
+        torn: sink.torn,
+        outcome,
+    }
 }
 
 fn to(end: u32) -> Numbers {
@@ -212,13 +206,18 @@ fn to(end: u32) -> Numbers {
     }
 }
 
+/// All numbers below `end`.
+fn below(end: u32) -> Vec<u32> {
+    (0..end).collect()
+}
+
 #[test]
 fn order_is_kept_within_the_budget() {
     for threads in [1, 2, 8] {
         let worker = Slow::default();
-        let (taken, torn, outcome) = count(to(200), &worker, threads, None);
-        assert_eq!(taken, (0..200).collect::<Vec<_>>(), "{threads} threads");
-        assert!(outcome.is_ok() && !torn);
+        let ran = run_into(to(200), &worker, limits(threads), None);
+        assert_eq!(ran.taken, below(200), "{threads} threads");
+        assert!(ran.outcome.is_ok() && !ran.torn);
         assert!(worker.most.into_inner() <= 8 + threads);
     }
 }
@@ -231,14 +230,12 @@ fn those_ahead_wait_for_the_first() {
         ..Slow::default()
     };
     let limits = Limits {
-        threads: Some(2),
-        max_threads: usize::MAX,
         budget: 1 << 30,
-        queued: 16,
+        ..limits(2)
     };
-    let (_, taken, _, outcome) = limited(to(200), &worker, limits, None);
-    assert!(outcome.is_ok());
-    assert_eq!(taken, (0..200).collect::<Vec<_>>());
+    let ran = run_into(to(200), &worker, limits, None);
+    assert!(ran.outcome.is_ok());
+    assert_eq!(ran.taken, below(200));
 }
 
 #[test]
@@ -247,13 +244,11 @@ fn the_source_is_forked_where_threads_wait_for_it() {
         let source = to(500);
         let forks = Arc::clone(&source.forks);
         let limits = Limits {
-            threads: Some(threads),
-            max_threads: usize::MAX,
             budget: 1 << 20,
-            queued: 16,
+            ..limits(threads)
         };
-        let (_, taken, ..) = limited(source, &Slow::default(), limits, None);
-        assert_eq!(taken, (0..500).collect::<Vec<_>>());
+        let ran = run_into(source, &Slow::default(), limits, None);
+        assert_eq!(ran.taken, below(500));
         assert_eq!(forks.load(Ordering::SeqCst) > 0, threads > 1);
     }
 }
@@ -266,7 +261,7 @@ fn the_times_of_all_threads_are_summed() {
             ..Slow::default()
         };
         for (worker, done) in [(Slow::default(), 200), (fails, 150)] {
-            let (times, ..) = timed(to(200), &worker, threads, None);
+            let times = run_into(to(200), &worker, limits(threads), None).times;
             assert!(times.work >= (0..done).map(pause).sum());
             assert!(!times.plan.is_zero() && !times.write.is_zero());
         }
@@ -277,14 +272,13 @@ fn the_times_of_all_threads_are_summed() {
 fn a_budget_of_nothing_does_one_job_after_the_other() {
     for threads in [1, 2, 8] {
         let limits = Limits {
-            threads: Some(threads),
-            max_threads: usize::MAX,
             budget: 0,
             queued: 0,
+            ..limits(threads)
         };
-        let (_, taken, _, outcome) = limited(to(100), &Slow::default(), limits, None);
-        assert!(outcome.is_ok());
-        assert_eq!(taken, (0..100).collect::<Vec<_>>(), "{threads} threads");
+        let ran = run_into(to(100), &Slow::default(), limits, None);
+        assert!(ran.outcome.is_ok());
+        assert_eq!(ran.taken, below(100), "{threads} threads");
     }
 }
 
@@ -292,12 +286,6 @@ fn a_budget_of_nothing_does_one_job_after_the_other() {
 fn a_sink_that_wants_no_more_ends_the_run() {
     for threads in [1, 2, 8] {
         let worker = Slow::default();
-        let limits = Limits {
-            threads: Some(threads),
-            max_threads: usize::MAX,
-            budget: 80,
-            queued: 16,
-        };
         let mut sink = Collect {
             taken: Vec::new(),
             torn: false,
@@ -305,56 +293,49 @@ fn a_sink_that_wants_no_more_ends_the_run() {
             enough: 50,
             worker: &worker,
         };
-        let (_, outcome) = run(to(200), &worker, &mut sink, limits);
+        let (_, outcome) = run(to(200), &worker, &mut sink, limits(threads));
         assert!(outcome.is_ok() && !sink.torn, "{threads} threads");
-        assert_eq!(sink.taken, (0..50).collect::<Vec<_>>());
+        assert_eq!(sink.taken, below(50));
     }
 }
 
 #[test]
 fn nothing_to_do_is_done() {
-    assert!(count(to(0), &Slow::default(), 4, None).0.is_empty());
+    let ran = run_into(to(0), &Slow::default(), limits(4), None);
+    assert!(ran.taken.is_empty());
 }
 
+/// A failure of a job, of the source, and of a split, even if later batches were split before it: what comes before it is written.
 #[test]
 fn the_first_failure_in_order_decides() {
+    let failing_source = || Numbers {
+        fails: true,
+        ..to(50)
+    };
+    let job = |at| Slow {
+        fails_at: Some(at),
+        ..Slow::default()
+    };
+    let split = |to| Slow {
+        splits_to: Some(to),
+        ..Slow::default()
+    };
     for threads in [1, 2, 8] {
-        let worker = Slow {
-            fails_at: Some(33),
-            ..Slow::default()
-        };
-        let (taken, torn, outcome) = count(to(200), &worker, threads, None);
-        assert_eq!(taken, (0..33).collect::<Vec<_>>());
-        assert!(torn);
-        assert_eq!(outcome.unwrap_err().to_string(), "error: cannot do it");
-    }
-}
-
-#[test]
-fn a_failing_source_lets_its_jobs_be_written() {
-    for threads in [1, 2, 8] {
-        let source = Numbers {
-            fails: true,
-            ..to(50)
-        };
-        let (taken, torn, outcome) = count(source, &Slow::default(), threads, None);
-        assert_eq!(taken.len(), 50);
-        assert!(torn && outcome.is_err());
-    }
-}
-
-/// Even if later batches were split before it.
-#[test]
-fn a_batch_that_cannot_be_split_lets_those_before_it_be_written() {
-    for threads in [1, 2, 8] {
-        let worker = Slow {
-            splits_to: Some(100),
-            ..Slow::default()
-        };
-        let (taken, torn, outcome) = count(to(200), &worker, threads, None);
-        assert_eq!(taken, (0..98).collect::<Vec<_>>(), "{threads} threads");
-        assert!(torn);
-        assert_eq!(outcome.unwrap_err().to_string(), "fatal: cannot split it");
+        for (source, worker, written, message) in [
+            (to(200), job(33), 33, "error: cannot do it"),
+            (
+                failing_source(),
+                Slow::default(),
+                50,
+                "fatal: cannot count on",
+            ),
+            (to(200), split(100), 98, "fatal: cannot split it"),
+        ] {
+            let ran = run_into(source, &worker, limits(threads), None);
+            assert_eq!(ran.taken, below(written), "{threads} threads");
+            assert!(ran.torn);
+            assert_eq!(ran.outcome.unwrap_err().to_string(), message);
+        }
     }
 }
 
@@ -363,19 +344,19 @@ fn a_batch_that_cannot_be_split_lets_those_before_it_be_written() {
 #[test]
 fn nothing_is_split_after_the_last_even_if_a_split_fails() {
     let limits = Limits {
-        threads: Some(8),
-        max_threads: usize::MAX,
         budget: 1 << 20,
         queued: 64,
+        ..limits(8)
     };
     for fails_from in (0..60).map(|batch| batch * BATCH) {
         let worker = Slow {
             splits_to: Some(fails_from),
             ..Slow::default()
         };
-        let (_, taken, _, outcome) = limited(to(600), &worker, limits, None);
-        assert_eq!(outcome.unwrap_err().to_string(), "fatal: cannot split it");
-        assert_eq!(taken, (0..fails_from).collect::<Vec<_>>());
+        let ran = run_into(to(600), &worker, limits, None);
+        let message = ran.outcome.unwrap_err().to_string();
+        assert_eq!(message, "fatal: cannot split it");
+        assert_eq!(ran.taken, below(fails_from));
         assert!(worker.closed.into_inner() <= 1);
     }
 }
@@ -383,15 +364,15 @@ fn nothing_is_split_after_the_last_even_if_a_split_fails() {
 #[test]
 fn a_full_sink_and_a_panic_stop_everything() {
     for threads in [1, 2, 8] {
-        let (taken, _, outcome) = count(to(500), &Slow::default(), threads, Some(20));
-        assert_eq!(taken.len(), 20);
-        assert!(outcome.is_err());
+        let ran = run_into(to(500), &Slow::default(), limits(threads), Some(20));
+        assert_eq!(ran.taken.len(), 20);
+        assert!(ran.outcome.is_err());
         let worker = Slow {
             panics_at: Some(41),
             ..Slow::default()
         };
-        let (taken, torn, outcome) = count(to(500), &worker, threads, None);
-        assert!(taken.len() <= 41 && torn);
-        assert!(outcome.unwrap_err().to_string().contains("panicked"));
+        let ran = run_into(to(500), &worker, limits(threads), None);
+        assert!(ran.taken.len() <= 41 && ran.torn);
+        assert!(ran.outcome.unwrap_err().to_string().contains("panicked"));
     }
 }
