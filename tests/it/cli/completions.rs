@@ -56,7 +56,8 @@ const TYPED: [(&str, &str); 19] = [
 ];
 
 /// What somebody types, of which the shell makes nothing.
-const HOPELESS: [&str; 6] = [
+const HOPELESS: [&str; 7] = [
+    "--prefix=mai",
     "--lev",
     "ls --lev",
     "ls --older",
@@ -66,7 +67,9 @@ const HOPELESS: [&str; 6] = [
 ];
 
 /// All candidates for what somebody types.
-const OFFERED: [(&str, &[&str]); 4] = [
+const OFFERED: [(&str, &[&str]); 6] = [
+    ("--gzip-compat=", &["git", "gnu"]),
+    ("--max-ch", &["--max-changed-paths", "--max-changed-ratio"]),
     ("help z", &["zoekt"]),
     ("--large=", &["keep", "omit", "empty", "placeholder"]),
     ("prune --t", &["--timeout"]),
@@ -76,13 +79,11 @@ const OFFERED: [(&str, &[&str]); 4] = [
 /// A repository with the branches `main` and `work`, and the completions for each shell.
 fn place() -> Repo {
     let place = Repo::copy("basic");
-    let _ = place
-        .shell(
+    place.script(
             "git branch work; mkdir -p functions bucket/v1/channels bucket/v1/objects && : >bucket/v1/channels/release.json && \
              : >bucket/v1/channels/nightly.json && git-sluice completions zsh >functions/_git-sluice && \
              git-sluice completions bash >bash && git-sluice completions fish >fish",
-        )
-        .success();
+        );
     // A name that would run a command, if a shell read it.
     place.git(["tag", "made$(touch${IFS}ran)", "HEAD"]);
     place.write("terminal.py", include_str!("terminal.py"));
@@ -255,7 +256,7 @@ fn in_fish() {
             "{program}: {missing:?} not in {offered:?}"
         );
         // Directories, where a file would be of no use.
-        let _ = place.shell("mkdir -p directory && touch file").success();
+        place.script("mkdir -p directory && touch file");
         let offered = offer(&format!("{program} stand-in "));
         assert!(
             offered.contains("directory/") && !offered.contains("file"),

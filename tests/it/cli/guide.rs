@@ -1,37 +1,15 @@
-//! Texts about the command line: help, manual page, completions.
+//! Texts about the command line: help, manual page, documents.
 
 use std::{fs, path::Path};
 
-use sluice_cli::{CommandName, all_exit_statuses, exit_statuses};
+use sluice_cli::{CommandName, all_exit_statuses};
 
-use crate::{
-    commands::{COMMANDS, options, text},
-    support::process::{run, run_with_input},
-    support::{Repo, cases, installed},
-};
+use crate::commands::{COMMANDS, text};
 
 /// A file of the source.
 fn document(name: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     fs::read_to_string(file).expect("a file of the source")
-}
-
-#[test]
-fn the_help_fits_a_terminal_and_ends_with_statuses() {
-    let help = text(&["--help"]);
-    let wide = help.lines().find(|line| line.len() > 80);
-    assert_eq!(wide, None);
-    for command in COMMANDS {
-        let names_it = |line: &str| line.split([' ', ',']).any(|word| word == command);
-        assert!(help.lines().any(names_it), "{command}: {help}");
-    }
-    let (_, statuses) = help.split_once("\nExit status:\n").expect("statuses");
-    let numbers = statuses
-        .lines()
-        .map_while(|line| line.split_whitespace().next());
-    let expected = exit_statuses(CommandName::Archive).into_iter();
-    let expected = expected.map(|(status, _)| status.to_string());
-    assert!(numbers.eq(expected), "{statuses}");
 }
 
 /// The table of the documents is that of the program.
@@ -179,83 +157,4 @@ fn abouts(help: &str) -> impl Iterator<Item = (&str, &str)> {
         let option = words.find(|word| word.starts_with("--"))?;
         is_option.then_some((option, next.trim()))
     })
-}
-
-#[test]
-fn a_manual_page() {
-    let page = text(&["manual"]);
-    assert!(page.contains(".TH GIT-SLUICE 1"), "{page}");
-    assert!(
-        page.contains("git\\-sluice \\- Write, check, publish and apply archives"),
-        "{page}"
-    );
-    for option in options("archive") {
-        let escaped = option.replace('-', "\\-");
-        assert!(page.contains(&escaped), "{option}");
-    }
-    for section in
-        cases("SYNOPSIS | OPTIONS | FILES | EXAMPLES | EXIT STATUS | DOCUMENTATION | SEE ALSO")
-    {
-        assert!(
-            page.lines()
-                .any(|line| line.starts_with(".SH") && line.contains(section))
-        );
-    }
-    if installed("man") {
-        let place = Repo::scratch();
-        let mut man = place.command("man");
-        man.args(["--local-file", "--warnings", "-"]);
-        let shown = run_with_input(&mut man, page.as_bytes());
-        assert_eq!(shown.messages(), "");
-        let shown = String::from_utf8(shown.success()).expect("text");
-        assert!(shown.contains("--max-changed-ratio"), "{shown}");
-    }
-}
-
-/// Completions complete, also where a shell has no terminal.
-#[test]
-fn completions_of_bash() {
-    let place = Repo::copy("basic");
-    place.write("script", text(&["completions", "bash"]));
-    let ask = |before: &str, words: &str, function: &str| {
-        let script = format!(
-            "{before}; . ./script; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
-             COMP_LINE='{words}'; COMP_POINT=${{#COMP_LINE}}; {function}; echo \"${{COMPREPLY[@]}}\""
-        );
-        let mut bash = place.command("bash");
-        let output = run(bash.args(["-c", &script])).success();
-        String::from_utf8(output)
-            .expect("text")
-            .trim_end()
-            .to_owned()
-    };
-    place.git(["tag", "made", "HEAD"]);
-    // A name that would run a command, if a shell read it.
-    place.git(["tag", "made$(touch${IFS}ran)", "HEAD"]);
-    let ours = "_git_sluice_program git-sluice \"${COMP_WORDS[COMP_CWORD]}\" \
-                \"${COMP_WORDS[COMP_CWORD-1]}\"";
-    let refs = "main made made$(touch${IFS}ran)";
-    // Bash takes a word apart at `=`.
-    for (words, candidates) in [
-        (
-            "git-sluice --max-ch",
-            "--max-changed-paths= --max-changed-ratio=",
-        ),
-        ("git-sluice --gzip-compat \"\"", "git gnu"),
-        ("git-sluice --profile = z", "zoekt"),
-        ("git-sluice --gzip-compat =", "git gnu"),
-        ("git-sluice --base = ma", refs),
-        ("git-sluice ma", &*format!("manual {refs}")),
-        ("git-sluice -v ma", refs),
-        ("git-sluice --prefix = ma", ""),
-        ("git-sluice ls ma", refs),
-        ("git-sluice publi", "publish"),
-        ("git-sluice prune --old", "--older-than="),
-        ("git-sluice completions z", "zsh"),
-        ("git-sluice help z", "zoekt"),
-        ("git-sluice -o ma", ""),
-    ] {
-        assert_eq!(ask(":", words, ours), candidates, "{words}");
-    }
-    assert!(!place.path().join("ran").exists());
 }

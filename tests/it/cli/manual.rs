@@ -104,7 +104,7 @@ fn all_keys_are_explained() {
 #[test]
 fn keys_are_explained_where_they_act() {
     let repo = Repo::copy("basic");
-    let _ = repo.shell("git archive -o ../a.tar HEAD").success();
+    repo.script("git archive -o ../a.tar HEAD");
     for (command, words) in [
         ("ls", "ls --format=tar.gz HEAD"),
         ("info", "info --format=tar.gz HEAD"),
@@ -165,18 +165,5 @@ fn levels_have_ranges() {
         );
         let has_ranges = level.contains("0 to 9") && level.contains("1 to 19");
         assert!(level.is_empty() || has_ranges, "{command}: {level}");
-    }
-    let repo = Repo::from("basic");
-    for (level, format, is_taken) in [
-        ("-0", "tar.gz", true),
-        ("-9", "zip", true),
-        ("-10", "tar.gz", false),
-        ("-0", "tar.zst", false),
-        ("-1", "tar.zst", true),
-        ("-19", "tar.zst", true),
-        ("-20", "tar.zst", false),
-    ] {
-        let output = repo.sluice([level, &format!("--format={format}"), "HEAD"]);
-        assert_eq!(output.code() == 0, is_taken, "{level} {format}");
     }
 }

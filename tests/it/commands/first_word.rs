@@ -12,8 +12,7 @@ fn branches_like_commands() -> Repo {
     for name in COMMANDS {
         repo.git(["checkout", "-q", "-b", name, "main"]);
         repo.write(name, name);
-        repo.git(["add", name]);
-        repo.git(["commit", "-q", "-m", name]);
+        repo.commit(name, name);
     }
     repo.git(["checkout", "-q", "main"]);
     repo

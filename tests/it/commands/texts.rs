@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use super::{COMMANDS, options, options_in, text};
 use crate::support::process::run_with_input;
-use crate::support::{Repo, binary, installed};
+use crate::support::{Repo, binary, cases, installed};
 
 /// The lines of a common terminal, without the prompt.
 const LINES: usize = 48;
@@ -21,10 +21,15 @@ fn assert_fits(words: &[&str], lines: usize) -> String {
 
 #[test]
 fn the_short_help_fits_a_screen() {
-    let all = assert_fits(&["-h"], LINES);
+    let all = [
+        assert_fits(&["-h"], LINES),
+        assert_fits(&["--help"], usize::MAX),
+    ];
     for command in COMMANDS {
         let names_it = |line: &str| line.split([' ', ',']).any(|word| word == command);
-        assert!(all.lines().any(names_it), "{command}: {all}");
+        for help in &all {
+            assert!(help.lines().any(names_it), "{command}: {help}");
+        }
         let help = assert_fits(&[command, "-h"], LINES);
         assert!(
             help.contains(&format!("git sluice {command}")) || command == "archive",
@@ -105,14 +110,18 @@ fn manual_pages() {
     for words in std::iter::once(vec!["manual"]).chain(pages) {
         let page = text(&words);
         assert!(page.contains(".TH GIT-SLUICE"), "{words:?}\n{page}");
-        let heads: Vec<_> = page
-            .lines()
-            .filter(|line| line.starts_with(".SH"))
-            .collect();
-        assert!(
-            heads.iter().any(|line| line.contains("SYNOPSIS")),
-            "{heads:?}"
-        );
+        let mut sections = vec!["SYNOPSIS"];
+        if words.len() == 1 {
+            let name = "git\\-sluice \\- Write, check, publish and apply archives";
+            assert!(page.contains(name), "{page}");
+            sections.extend(cases(
+                "OPTIONS | FILES | EXAMPLES | EXIT STATUS | DOCUMENTATION | SEE ALSO",
+            ));
+        }
+        for section in sections {
+            let is_head = |line: &str| line.starts_with(".SH") && line.contains(section);
+            assert!(page.lines().any(is_head), "{words:?} {section}");
+        }
         for option in options(words.get(1).unwrap_or(&"archive")) {
             assert!(
                 page.contains(&option.replace('-', "\\-")),
@@ -124,6 +133,8 @@ fn manual_pages() {
             man.args(["--local-file", "--warnings", "-"]);
             let shown = run_with_input(&mut man, page.as_bytes());
             assert_eq!(shown.messages(), "", "{words:?}");
+            let shown = String::from_utf8(shown.success()).expect("text");
+            assert!(words.len() > 1 || shown.contains("--max-changed-ratio"));
         }
     }
 }

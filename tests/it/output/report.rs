@@ -218,18 +218,12 @@ fn a_manifest_reads_like_this() {
         )
     );
     let pruned = Record {
-        submodule: b"",
-        lfs: None,
-        path: b"vendor/",
         mode: 0o040000,
         id: &[0xab; 32],
         size: None,
         disposition: Disposition::Omitted(OmissionReason::Excluded),
         decoded: false,
-        change: None,
-        undecided: false,
-        unportable: &[],
-        link: None,
+        ..file(b"vendor/")
     };
     assert_eq!(
         line(&pruned),

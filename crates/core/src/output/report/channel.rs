@@ -258,7 +258,6 @@ fn replaces_closed_stream(file: BorrowedFd<'_>) -> io::Result<bool> {
 mod tests {
     use std::{
         ffi::OsStr,
-        fs::File,
         io::{Read, Seek, Write},
         os::{
             fd::{AsFd, AsRawFd},
@@ -274,8 +273,6 @@ mod tests {
     use sluice_base::working_directory::{NamedFile, WorkingDirectory};
 
     const NO_BANDS: Bands<'static> = &|_| unreachable!("no channel here is a band");
-    /// A number that no process can have open.
-    const CLOSED: i32 = i32::MAX;
 
     fn parse(text: &str) -> Result<Channel, String> {
         Channel::parse(OsStr::new(text), &WorkingDirectory::Current)
@@ -353,27 +350,6 @@ mod tests {
         let mut outlet = channel.open(NO_BANDS).expect("open");
         outlet.write(b"short").expect("written");
         assert_eq!(channel.read_to_end().expect("read"), b"short");
-    }
-
-    #[test]
-    fn what_is_not_open_says_so() {
-        let closed = Channel::Descriptor(CLOSED);
-        let message = |error: sluice_base::error::Error| error.to_string();
-        assert_eq!(
-            closed.open(NO_BANDS).map(drop).map_err(message),
-            Err("fatal: cannot write to fd:2147483647: Bad file descriptor".into())
-        );
-        let read_only = File::open("/dev/null").expect("always there");
-        let channel = left_open(&read_only);
-        assert!(channel.open(NO_BANDS).is_err());
-        assert_eq!(channel.read_to_end().expect("open for reading"), b"");
-        assert_eq!(
-            Channel::File(named("/dev/null/x"))
-                .open(NO_BANDS)
-                .map(drop)
-                .map_err(message),
-            Err("fatal: could not open '/dev/null/x' for writing: Not a directory".into())
-        );
     }
 
     #[test]
