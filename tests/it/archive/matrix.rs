@@ -110,40 +110,6 @@ fn process_filters() {
     }
 }
 
-/// The filter is told of the tree if there is no commit, and of the ref by its full name.
-#[test]
-#[ignore = "slow"]
-fn what_a_process_filter_is_told() {
-    if !installed("python3") {
-        return;
-    }
-    let repo = Repo::from("matrix");
-    let id = repo.git(["rev-parse", "process"]);
-    let names = [
-        "process^{tree}",
-        "tags/process",
-        "refs/tags/process",
-        "process~0",
-        "process:process",
-        &id,
-        &id[..12],
-    ];
-    for name in names {
-        repo.assert_same_within(&["8"], &["8m"], [name]);
-    }
-    let copy = Repo::copy("matrix");
-    copy.git(["update-ref", "refs/heads/branch", &id]);
-    copy.git(["symbolic-ref", "HEAD", "refs/heads/branch"]);
-    for name in ["HEAD", "@", "branch", "heads/branch"] {
-        copy.assert_same_within(&["8"], &["8m"], [name]);
-    }
-    copy.git(["update-ref", "--no-deref", "HEAD", &id]);
-    copy.git(["symbolic-ref", "refs/heads/alias", "refs/heads/branch"]);
-    for name in ["HEAD", "alias"] {
-        copy.assert_same_within(&["8"], &["8m"], [name]);
-    }
-}
-
 #[test]
 fn required_filters_that_fail() {
     for revision in ["needed-failing", "needed-nothing"] {

@@ -57,24 +57,6 @@ fn smudge_commands() {
     }
 }
 
-/// An archive that ends in a failure cannot be taken for a complete one.
-#[test]
-fn required_filters_that_fail() {
-    let files: [(&str, &[u8]); 3] = [("a", b"one\n"), ("b", b"two\n"), ("c", b"three\n")];
-    let repo = repo("b filter=f\n", &files).with(["-c", "filter.f.required"]);
-    assert_same_failure(&repo, &["-v", "HEAD"]);
-    let output = repo.sluice(["HEAD"]);
-    let message = "fatal: b: smudge filter f failed\n";
-    assert_eq!((output.code(), output.messages()), (128, message.into()));
-    if installed("tar") {
-        let listed = crate::support::process::run_with_input(
-            repo.command("tar").args(["-tf", "-"]),
-            output.stdout,
-        );
-        assert!(!listed.status.success(), "{listed}");
-    }
-}
-
 /// Neither side waits for the other, whatever it does first.
 #[test]
 fn smudge_commands_and_large_files() {
