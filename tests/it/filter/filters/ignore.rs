@@ -114,15 +114,6 @@ fn what_is_no_ignore_file_is_none() {
     );
 }
 
-/// Nobody knows what rules are in what is not in the repository, whatever becomes of missing files.
-#[test]
-fn a_missing_ignore_file_is_an_error() {
-    let repo = Repo::init();
-    let commit = commit_with_rules(&repo, "100644", &forge::made_up(7));
-    let output = repo.sluice([IGNORE_FILE, "--missing=omit", &commit]);
-    output.assert_refused(128, &["'.sourcegraph/ignore'", "hint: "]);
-}
-
 /// Nobody knows what rules are in what cannot be read.
 #[test]
 fn a_damaged_ignore_file_is_an_error() {
@@ -135,16 +126,6 @@ fn a_damaged_ignore_file_is_an_error() {
     forge::loose(&repo, &tree, b"tree 5\0");
     repo.sluice([IGNORE_FILE, "HEAD", "a"])
         .assert_refused(128, &[]);
-}
-
-#[test]
-fn lines_of_64_kib_are_too_long() {
-    let comment = "#".repeat(65_535);
-    let repo = with_rules(format!("{comment}\na\n"));
-    let found = files(&repo, &[GRAMMAR]);
-    assert_eq!(found, [".sourcegraph/ignore", "b"]);
-    let output = with_rules(format!("a\n{comment}#\n")).sluice([GRAMMAR, "HEAD"]);
-    output.assert_refused(128, &["'.sourcegraph/ignore'", "line 2", "line too long"]);
 }
 
 #[test]

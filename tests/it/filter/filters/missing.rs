@@ -59,20 +59,6 @@ fn missing_rules_are_a_failure() {
 }
 
 #[test]
-fn what_is_missing_is_a_failure() {
-    let repo = partial();
-    let output = repo.sluice(["--missing=error", "HEAD"]);
-    assert_eq!(output.code(), 255, "{output}");
-    assert!(!tar_listing::is_complete(&output.stdout), "{output}");
-    let id = repo.git(["rev-parse", "HEAD:.sourcegraph/ignore"]);
-    let expected = format!(
-        "error: invalid object 100644 {id} for '.sourcegraph/ignore'\nerror: cannot read '{id}'\n\
-         hint: --missing=fetch fetches what a partial clone lacks of an archive\n"
-    );
-    assert_eq!(output.messages(), expected);
-}
-
-#[test]
 fn what_is_missing_may_be_left_out() {
     let repo = partial();
     let before = repo.git(["count-objects", "-v"]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{files, names};
+use super::names;
 use crate::support::process::run;
 use crate::support::tar_listing;
 use crate::support::{Repo, cases};
@@ -130,18 +130,4 @@ fn raw_is_raw_under_any_configuration() {
     // As text is told in zips: by the content alone.
     let raw = ["--no-attributes", "--format=zip", "HEAD"];
     assert!(repo.sluice(raw).success() == bare.sluice(raw).success());
-}
-
-/// git's own way to switch the attributes of the tree off.
-#[test]
-fn bare_repositories_have_no_attributes_of_a_work_tree() {
-    let repo = Repo::from("filters");
-    let bare = Repo::scratch();
-    let url = repo.path().display().to_string();
-    bare.git(["clone", "-q", "--bare", &url, "."]);
-    bare.assert_same(["--worktree-attributes", "HEAD"]);
-    bare.assert_same(["HEAD"]);
-    let off = bare.sluice(["--worktree-attributes", "HEAD"]).success();
-    assert!(off == bare.sluice(["--no-attributes", "HEAD"]).success());
-    assert!(files(&bare, &["--worktree-attributes"]).contains(&"attributes/hidden".into()));
 }

@@ -305,15 +305,3 @@ fn nothing_to_send_may_be_told_by_the_status() {
     assert_eq!(files.code(), 0, "{files}");
     assert_eq!(repo.sluice(["--fail-if-empty", "HEAD"]).code(), 0);
 }
-
-/// Where to look, and when: in worktrees and where the environment says.
-#[test]
-fn repositories_are_found_as_ever() {
-    let repo = Repo::copy("filters");
-    let plain = repo.sluice(["--profile=searcher", "HEAD"]).success();
-    repo.git(["worktree", "add", "-q", "--detach", "../worktree"]);
-    let worktree = repo.clone().at("../worktree");
-    assert!(worktree.sluice(["--profile=searcher", "HEAD"]).success() == plain);
-    let elsewhere = Repo::scratch().env("GIT_DIR", repo.path().join(".git"));
-    assert!(elsewhere.sluice(["--profile=searcher", "HEAD"]).success() == plain);
-}

@@ -113,33 +113,6 @@ fn what_is_sent_of_a_file_above_the_limit() {
     assert!(list("--large=omit").is_empty());
 }
 
-/// As zoekt reads it: regular files of the size that was said, all zeros.
-#[test]
-fn holes_are_files_of_zeros() {
-    if !crate::support::installed("python3") {
-        return;
-    }
-    let repo = Repo::from("filters");
-    let archive = repo
-        .sluice(["--max-size=4096", "--large=placeholder", "HEAD"])
-        .success();
-    let script = "\
-import io, sys, tarfile
-archive = tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()))
-for member in archive:
-    if member.name.startswith('size/over'):
-        data = archive.extractfile(member).read()
-        print(member.name, member.isfile(), member.size, data == bytes(member.size))
-";
-    let mut python = repo.command("python3");
-    let said = run_with_input(python.args(["-c", script]), archive).success();
-    let said = String::from_utf8(said).expect("it is text");
-    assert_eq!(
-        said,
-        "size/over True 4097 True\nsize/over.json True 4097 True\n"
-    );
-}
-
 #[test]
 fn a_zip_has_no_holes() {
     let repo = Repo::copy("filters");

@@ -141,45 +141,6 @@ fn a_stream_without_files_is_told() {
     assert_eq!((output.code(), &told["files"]), (0, &1.into()));
 }
 
-#[test]
-fn objects_may_be_borrowed() {
-    let repo = Repo::copy("filters");
-    let url = repo.path().display().to_string();
-    let (shared, empty) = (Repo::scratch(), Repo::scratch());
-    shared.git(["clone", "-q", "--bare", "--shared", &url, "."]);
-    empty.git(["init", "-q", "--bare"]);
-    let borrowed = empty.env(
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        repo.path().join(".git/objects"),
-    );
-    repo.write("../rules", "/**\n-/secret/**\n");
-    let rules = repo.path().join("../rules");
-    let access = format!("--access-rules={}", rules.display());
-    let head = repo.git(["rev-parse", "HEAD"]);
-    for args in [
-        &["--profile=zoekt", "--max-size=4096"][..],
-        &["--profile=searcher"],
-        &["--missing=omit", "--max-size=13892", "--pax-notes"],
-        &[&access, IGNORE_FILE],
-        &["ls"],
-        &["explain", "--max-size=99"],
-    ] {
-        let paths: &[&str] = match args[0] {
-            "explain" => &["size/numbers"],
-            _ => &[],
-        };
-        let args = [args, &[&head], paths].concat();
-        let expected = repo.sluice(&args).success();
-        for other in [&shared, &borrowed] {
-            assert!(other.sluice(&args).success() == expected, "{args:?}");
-        }
-        // Without what it borrows from there is nothing.
-        let nothing = Repo::scratch();
-        nothing.git(["init", "-q", "--bare"]);
-        assert_ne!(nothing.sluice(&args).code(), 0);
-    }
-}
-
 /// A disk that is full for the manifest is not the reader's, who must not take what he has for all.
 #[test]
 fn a_manifest_that_cannot_be_written_cuts_the_archive() {

@@ -4,8 +4,6 @@
 use sluice_core::filter::ignore::Ignore;
 
 use super::{GRAMMAR, ignore::with_rules};
-use crate::support::Repo;
-use crate::support::tar_listing;
 
 /// A text, the paths that it ignores, and paths that it does not.
 type Vector = (
@@ -139,71 +137,30 @@ fn the_matcher_says_what_is_ignored() {
     assert!(added.is_ok() && rules.ignores(b"caf\xe9"));
 }
 
-/// What can be in one tree, beside each other: not a file, and something below it.
-fn trees(paths: impl Iterator<Item = &'static str>) -> Vec<Vec<&'static str>> {
-    let below = |path: &str, above: &str| path.starts_with(&format!("{above}/"));
-    let fit = |one: &str, other: &str| !below(one, other) && !below(other, one);
-    let mut trees: Vec<Vec<&str>> = Vec::new();
-    for path in paths.filter(|path| path.split('/').all(|part| !part.is_empty())) {
-        let place = trees
-            .iter_mut()
-            .find(|tree| tree.iter().all(|other| fit(path, other)));
-        match place {
-            Some(tree) => tree.push(path),
-            None => trees.push(vec![path]),
-        }
-    }
-    trees
-}
-
 #[test]
-fn the_archive_lacks_what_is_ignored() {
-    let repo = Repo::init();
-    let trees: Vec<(&Vector, Vec<&str>)> = all()
-        .flat_map(|vector| {
-            let paths = vector.1.iter().chain(vector.2).copied();
-            trees(paths).into_iter().map(move |tree| (vector, tree))
-        })
-        .collect();
-    let mut import = String::new();
-    for (number, ((text, ..), tree)) in trees.iter().enumerate() {
-        import += &format!("commit refs/heads/{number}\ncommitter C <c> 0 +0000\ndata 0\n");
-        for path in tree {
-            import += &format!("M 100644 inline \"{path}\"\ndata 1\nx\n");
-        }
-        import += &format!("M 100644 inline .rules\ndata {}\n{text}\n", text.len());
-    }
-    repo.git_with_input(["fast-import", "--quiet"], import);
-    for (number, ((text, ignored, _), tree)) in trees.iter().enumerate() {
-        let number = number.to_string();
-        let output = repo.sluice(["--exclude-from-tree=.rules", GRAMMAR, &number]);
-        let told = output.messages();
-        let mut found = tar_listing::names(&output.success());
-        found.retain(|name| !name.ends_with('/') && name != ".rules");
-        let kept = tree.iter().filter(|path| !ignored.contains(path));
-        let mut kept: Vec<String> = kept
-            .map(|path| path.as_bytes().escape_ascii().to_string())
-            .collect();
-        kept.sort_unstable();
-        found.sort_unstable();
-        assert_eq!(found, kept, "{text:?}");
-        if OTHERWISE.iter().any(|(other, ..)| other == text) {
-            let warning = format!("warning: .rules:1: '{text}' zoekt may ");
-            assert!(told.starts_with(&warning), "{told}");
-        }
+fn whoever_expects_what_zoekt_does_is_told() {
+    let lines: String = OTHERWISE.map(|(text, ..)| format!("{text}\n")).concat();
+    let told = with_rules(lines).sluice([GRAMMAR, "HEAD"]).messages();
+    for (number, (text, ..)) in (1..).zip(OTHERWISE) {
+        let warning = format!("warning: .sourcegraph/ignore:{number}: '{text}' zoekt may ");
+        assert!(told.contains(&warning), "{told}");
     }
 }
 
 #[test]
 fn bad_lines_make_all_void() {
     for (text, reason) in BAD {
-        let repo = with_rules(text);
-        let output = repo.sluice([GRAMMAR, "HEAD"]);
+        let added = Ignore::new().add("test", text);
+        let told = added.map_err(|error| error.words().to_string()).err();
         // What looks like a comment to whoever read the documentation may be a sound class.
-        if reason.is_empty() {
-            let _ = output.success();
-            continue;
-        }
-        output.assert_refused(128, &["cannot use exclude rules of", "line ", reason]);
+        let expected = (!reason.is_empty()).then_some(reason);
+        let is_told = told
+            .as_ref()
+            .zip(expected)
+            .is_some_and(|(told, why)| told.contains(why));
+        assert!(
+            is_told || (told.is_none() && expected.is_none()),
+            "{told:?}"
+        );
     }
 }
