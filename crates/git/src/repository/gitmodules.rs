@@ -162,7 +162,15 @@ mod tests {
 
     #[test]
     fn names_that_lead_elsewhere_are_ignored() {
-        for name in ["../../evil", "..", "a/../b", r"a\\..\\b", ""] {
+        for name in [
+            "../../evil",
+            "..",
+            "a/../b",
+            r"a\\..\\b",
+            "",
+            "x/../../../lib/.git",
+            r"..\\lib",
+        ] {
             let (modules, warnings) = parse(&format!("[submodule \"{name}\"]\npath = lib\n"));
             assert!(
                 modules.expect("a sound file").name(b"lib").is_none(),
@@ -192,6 +200,11 @@ mod tests {
         let modules = parse(text).0.expect("a sound file");
         assert_eq!(modules.name(b"one").expect("known"), "b");
         assert!(modules.name(b"two").is_none());
+        // Names differ in case.
+        let text = "[submodule \"A\"]\npath = l\n[submodule \"a\"]\npath = l\n[submodule \"A\"]\npath = o\n";
+        let modules = parse(text).0.expect("a sound file");
+        assert_eq!(modules.name(b"l").expect("known"), "a");
+        assert!(modules.name(b"o").is_none());
     }
 
     #[test]

@@ -173,67 +173,6 @@ fn nobody_gets_a_private_repository_by_naming_it() {
     forge.assert_empty();
 }
 
-/// Each way to write the URL of a repository, in which `$` is its path.
-const SPELLINGS: [&str; 22] = [
-    "https://code.example/$.git",
-    "https://code.example/$",
-    "https://code.example/$.git/",
-    "http://code.example/$.git",
-    "HTTPS://Code.Example/$.git",
-    "https://code.example:443/$.git",
-    "http://code.example:3000/$",
-    "https://me@code.example/$.git",
-    "https://me:secret@CODE.example:8443/$",
-    "git://code.example/$.git",
-    "git://code.example:9418/$",
-    "ssh://code.example/$.git",
-    "ssh://git@code.example/$.git",
-    "ssh://git@code.example:2222/$",
-    "git+ssh://git@code.example/$",
-    "git@code.example:$.git",
-    "git@Code.Example:$",
-    "git@code.example:/$.git",
-    "code.example:$.git",
-    "../../$.git",
-    "../../$",
-    "./../../$/",
-];
-
-/// All spellings, with the path as the host has it and with capital letters.
-fn spellings(path: &str) -> Vec<String> {
-    let capital: String = path
-        .split('/')
-        .map(|part| format!("/{}{}", part[..1].to_uppercase(), &part[1..]))
-        .collect();
-    let all = SPELLINGS.iter();
-    let all = all.flat_map(|url| [path, &capital[1..]].map(|path| url.replace('$', path)));
-    all.collect()
-}
-
-#[test]
-fn a_host_has_one_repository_however_its_url_is_written() {
-    let forge = Forge::new();
-    let heads = ["lib", "secret"].map(|name| forge.0.git(["-C", name, "rev-parse", "HEAD"]));
-    let download = |path: &str, head: &str| {
-        let urls = spellings(path);
-        let names: Vec<String> = (100..100 + urls.len()).map(|it| format!("s{it}")).collect();
-        let all = names.iter().zip(&urls);
-        let all: Vec<_> = all.map(|(name, url)| (&name[..], &url[..], head)).collect();
-        forge.push_all(&all);
-        (urls, names, forge.download())
-    };
-    let (urls, names, archive) = download("group/lib", &heads[0]);
-    for (name, url) in names.iter().zip(&urls) {
-        assert!(archive.contains(&format!("{name}/lib.txt")), "{url}");
-    }
-    // Neither a private repository nor a private commit comes by any of them.
-    forge.configure(&SYSTEM.replace("recurse", "recurse-present"));
-    for (path, head) in [("private/secret", &heads[1]), ("group/lib", &heads[1])] {
-        let (urls, _, archive) = download(path, head);
-        assert_eq!(archive.len(), 1 + urls.len(), "{archive:?}");
-    }
-}
-
 /// Prefixes of keys are URLs as well.
 #[test]
 fn one_key_is_enough_for_a_host() {
