@@ -175,21 +175,9 @@ fn malformed_pathspecs() {
     }
 }
 
-/// Whether the command knows `--worktree-attributes`.
-fn knows_work_trees(repo: &Repo) -> bool {
-    let known = repo.sluice(["--worktree-attributes", "HEAD"]).code() != 129;
-    if !known {
-        skip("--worktree-attributes is not an option yet");
-    }
-    known
-}
-
 #[test]
 fn work_tree() {
     let repo = Repo::copy("export-ignore");
-    if !knows_work_trees(&repo) {
-        return;
-    }
     let args = ["-v", "--worktree-attributes", "HEAD"];
     repo.assert_same(args);
     repo.write(
@@ -208,9 +196,6 @@ fn work_tree() {
 #[test]
 fn another_tree() {
     let repo = Repo::from("export-ignore").env("GIT_ATTR_SOURCE", "HEAD");
-    if !knows_work_trees(&repo) {
-        return;
-    }
     let as_tree = repo.sluice(["HEAD~1"]).success();
     let named = repo.sluice(["--worktree-attributes", "HEAD~1"]).success();
     assert_ne!(as_tree, named);

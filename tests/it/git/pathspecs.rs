@@ -239,7 +239,7 @@ fn directories_named_like_wildcards() {
     repo.git(["commit", "-qm", "odd"]);
     let once = |args: &[&str]| repo.assert_same_within(&["2"], &["256m"], args);
     for pathspec in cases(
-        "d/*ba/c | d/*ba/xa | d/*ba/c/ | [ab]/c* | a*/ | [a]*/ | :(glob)a**/b | :(glob)a**/ | \
+        "d/*ba/c | d/*ba/xa | d/*ba/xc | :(glob)*/c | d/*ba/c/ | [ab]/c* | a*/ | [a]*/ | :(glob)a**/b | :(glob)a**/ | \
          :(glob)ab**/ | :(glob)**/ab**/ | a*/. | d/. | d/*/.. | a*b/. | ab/. | :(glob)d/*ba/c | \
          :(icase)D/*BA/XA | d/[*]ba/c | d/\\*ba/c",
     ) {

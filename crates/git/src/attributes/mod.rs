@@ -535,95 +535,32 @@ mod tests {
         }))
     }
 
-    fn in_work_tree(files: &[(&str, &str)], text: bool) -> (Attributes, tempfile::TempDir) {
+    /// Dropped lines weigh nothing, and neither do the lines of a directory that was left.
+    #[test]
+    fn nested_files_are_bounded_together() {
         let top = temporary::directory();
-        for (name, content) in files {
-            let path = top.path().join(name);
-            std::fs::create_dir_all(path.parent().expect("below the top")).expect("our own");
-            std::fs::write(path, content).expect("our own");
+        for directory in ["", "d", "e"] {
+            let path = top.path().join(directory);
+            std::fs::create_dir_all(&path).expect("our own");
+            let lines = "x ident\n".repeat(5);
+            std::fs::write(path.join(".gitattributes"), lines).expect("our own");
         }
         let settings = AttributeSettings {
             source: AttributeSource::WorkTree(top.path().to_owned()),
             top: top.path().to_owned(),
-            diff_binary: [("pdf".into(), Some(true)), ("words".into(), Some(false))].into(),
             ..AttributeSettings::default()
         };
-        let demand = Demand {
-            text,
-            ..Demand::default()
-        };
-        let mut attributes = Attributes::new(settings, demand).expect("readable");
-        for directory in ["", "d"] {
-            attributes
-                .enter(&mut reader(), directory.as_bytes(), |_| Ok(None))
-                .expect("readable");
-        }
-        (attributes, top)
-    }
-
-    /// Dropped lines weigh nothing, and neither do the lines of a directory that was left.
-    #[test]
-    fn nested_files_are_bounded_together() {
-        let lines = "x ident\n".repeat(5);
-        let files = [".gitattributes", "d/.gitattributes", "e/.gitattributes"];
-        let (mut attributes, _top) = in_work_tree(&files.map(|name| (name, lines.as_str())), false);
+        let mut attributes = Attributes::new(settings, Demand::default()).expect("readable");
         attributes.max_weight = 3000;
         let enter = |attributes: &mut Attributes, directory: &str| {
             attributes.enter(&mut reader(), directory.as_bytes(), |_| Ok(None))
         };
-        attributes.leave();
+        assert!(enter(&mut attributes, "").is_ok());
         assert!(enter(&mut attributes, "e").is_ok());
         let refused = enter(&mut attributes, "d").map_err(|error| error.to_string());
         assert_eq!(
             refused,
             Err("fatal: too many attributes in 'd/.gitattributes' and above it".to_owned())
         );
-    }
-
-    #[test]
-    fn diff_decides_what_is_text() {
-        let lines = "a diff\nb -diff\nc binary\ne diff=pdf\nf diff=words\ng diff=other\n";
-        let (mut attributes, _top) = in_work_tree(&[(".gitattributes", lines)], true);
-        for (path, expected) in [
-            ("d/a", Some(true)),
-            ("d/b", Some(false)),
-            ("d/c", Some(false)),
-            ("d/e", Some(false)),
-            ("d/f", Some(true)),
-            ("d/g", None),
-            ("d/h", None),
-        ] {
-            assert_eq!(attributes.text(path.as_bytes()), expected, "{path}");
-            let treatment = attributes.treatment(path.as_bytes());
-            let treatment = treatment.expect("not ignored");
-            assert_eq!(treatment.text, expected, "{path}");
-            assert!(treatment.is_none());
-        }
-        let (mut tar, _top) = in_work_tree(&[(".gitattributes", "*.c diff=c")], false);
-        assert_eq!(tar.text(b"d/a.c"), None);
-        assert!(!tar.in_force());
-    }
-
-    #[test]
-    fn work_trees_are_read_as_files() {
-        let bom = "\u{feff}a export-ignore\n\0hidden\nb export-ignore";
-        let (mut attributes, _top) = in_work_tree(&[("d/.gitattributes", bom)], false);
-        assert!(attributes.ignores(b"d/a", false) && attributes.ignores(b"d/b", false));
-        assert!(!attributes.ignores(b"d/hidden", false));
-    }
-
-    #[test]
-    fn linked_files_are_refused_aloud() {
-        let (mut attributes, top) = in_work_tree(&[("x", "* export-ignore")], false);
-        std::os::unix::fs::symlink("../x", top.path().join("d")).expect("our own");
-        std::os::unix::fs::symlink("x", top.path().join(".gitattributes")).expect("our own");
-        attributes.reset();
-        attributes
-            .enter(&mut reader(), b"", |_| Ok(None))
-            .expect("readable");
-        assert!(!attributes.ignores(b"a", false));
-        let warning = "warning: unable to access '.gitattributes': \
-                       Too many levels of symbolic links\n";
-        assert_eq!(String::from_utf8_lossy(&attributes.note().before), warning);
     }
 }

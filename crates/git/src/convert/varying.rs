@@ -39,7 +39,8 @@ mod tests {
     fn placeholders_that_show_more_than_the_commit() {
         for (content, expected) in [
             ("%d outside", None),
-            ("$Format:%H %T %an <%ae> %ad %s%n%b$", None),
+            ("$Format:%H %T %an <%ae> %ad %aI %cs %s%n%b$", None),
+            ("$Format:%cr$", Some("%cr")),
             ("$Format:%H$ $Format:%d$", Some("%d")),
             ("$Format:%+D$", Some("%+D")),
             ("$Format:%%d%%%h$", Some("%h")),
