@@ -149,36 +149,6 @@ fn a_user_file_of_bad_syntax() {
     repo.env("GIT_CONFIG_GLOBAL", user).assert_same(["HEAD"]);
 }
 
-/// What git takes for a space, a section and a list of parameters is less than what C or a shell does.
-#[test]
-fn bad_syntax_of_a_repository() {
-    let repo = committed();
-    let file = repo.path().join(".git/config");
-    let sound = fs::read_to_string(&file).expect("our own");
-    for text in [
-        "[]",
-        "[.]",
-        "[ \"\"]",
-        "\x0b",
-        "\x0c",
-        "[tar]\x0b umask=0",
-        "[tar]umask=0\x0c",
-    ] {
-        fs::write(&file, format!("{sound}{text}\n")).expect("our own");
-        repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
-    }
-    fs::write(&file, sound).expect("our own");
-    for parameters in [
-        " 'tar.umask=0'",
-        " ",
-        "'tar.umask=0' ",
-        "'a.b=c'  'tar.umask=0'",
-    ] {
-        let repo = repo.clone().env("GIT_CONFIG_PARAMETERS", parameters);
-        repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
-    }
-}
-
 /// A setting of which the other commands warn is no warning about a name.
 #[test]
 fn a_setting_for_other_commands() {

@@ -314,6 +314,7 @@ mod tests {
             ("[a]\nb=\\t\\n\\\"\\\\\n# [\n;\n", &["a.b=\t\n\"\\"]),
             ("[a]\nb = \n[ \"\"]\nd=1", &["a.b=", "..d=1"]),
             ("[.]d=1", &["..d=1"]),
+            ("[a]b=2\x0c", &["a.b=2\x0c"]),
             ("[a]b=\"x  \"  \n", &["a.b=x  "]),
             ("x=1\n", &["x=1"]),
             ("[a \"b\0c\"]\nd=1\n[a]\nb=1\x002\n", &["a.b=1", "a.b=1"]),
@@ -368,7 +369,7 @@ mod tests {
 
     #[test]
     fn parameters_are_unquoted() {
-        let list = br"'a.b'='c d' 'flag' 'old.style=x' 'q'='it'\''s'\!'' 'empty'='' 'on'=";
+        let list = br"'a.b'='c d' 'flag' 'old.style=x' 'q'='it'\''s'\!'' 'empty'=''  'on'= ";
         let expected = [
             ("a.b", Some("c d")),
             ("flag", None),
