@@ -60,12 +60,6 @@ fn a_head_that_names_nothing() {
     }
 }
 
-#[test]
-fn a_key_without_a_section() {
-    let repo = Repo::from("basic").env("GIT_CONFIG_PARAMETERS", "'tar.umask'='022' 'x'='y'");
-    repo.assert_same(["HEAD"]);
-}
-
 /// What protects users from the repositories of others.
 #[test]
 fn repositories_that_git_does_not_trust() {
@@ -140,73 +134,6 @@ fn worktrees() {
     Repo::from("worktree")
         .at("../elsewhere.git")
         .assert_same(["HEAD"]);
-}
-
-#[test]
-fn configured_work_tree() {
-    let repo = Repo::copy("basic");
-    repo.git(["config", "core.worktree", "../dir"]);
-    repo.assert_same(["HEAD"]);
-    repo.at("dir").assert_same(["HEAD"]);
-}
-
-#[test]
-fn discovery_stops_at_a_ceiling() {
-    let repo = Repo::copy("basic");
-    let ceiling = repo.path().to_owned();
-    repo.clone()
-        .at("dir")
-        .env("GIT_CEILING_DIRECTORIES", &ceiling)
-        .assert_same(["HEAD"]);
-    repo.clone()
-        .at("dir/sub")
-        .env("GIT_CEILING_DIRECTORIES", "/nosuch")
-        .assert_same(["HEAD"]);
-    repo.env("GIT_CEILING_DIRECTORIES", &ceiling)
-        .assert_same(["HEAD"]);
-}
-
-#[test]
-fn refused_formats() {
-    for (version, extension) in [
-        ("2", None),
-        ("99", None),
-        ("0", Some("objectFormat=sha256")),
-        ("1", Some("nobodyKnowsThis=true")),
-    ] {
-        let repo = Repo::copy("basic");
-        repo.git(["config", "core.repositoryFormatVersion", version]);
-        if let Some((key, value)) = extension.and_then(|setting| setting.split_once('=')) {
-            repo.git(["config", &format!("extensions.{key}"), value]);
-        }
-        let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
-        // git warns as often as it looks; what counts is what it dies of.
-        let messages = theirs.messages();
-        let fatal = messages.find("fatal: ").expect("it says why");
-        ours.assert_failure(theirs.code(), &messages[fatal..]);
-    }
-    let repo = Repo::copy("basic");
-    repo.git(["config", "core.repositoryFormatVersion", "1"]);
-    repo.assert_same(["HEAD"]);
-}
-
-#[test]
-fn foreign_owner() {
-    if !rustix::process::geteuid().is_root() {
-        skip("only root can give a directory away");
-        return;
-    }
-    let repo = Repo::copy("basic");
-    for path in [".", ".git"] {
-        std::os::unix::fs::chown(repo.path().join(path), Some(12345), Some(12345))
-            .expect("we are root");
-    }
-    repo.assert_same(["HEAD"]);
-    repo.clone().at("dir").assert_same(["HEAD"]);
-    repo.clone()
-        .with(["-c", "safe.directory=*"])
-        .assert_same(["HEAD"]);
-    repo.clone().env("GIT_DIR", ".git").assert_same(["HEAD"]);
 }
 
 /// A name with two lines in `packed-refs`, and lines out of order: the line counts that git's search meets first.

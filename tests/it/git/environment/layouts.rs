@@ -1,6 +1,6 @@
 //! Repositories that are laid out in unusual ways, and damage that git refuses.
 
-use std::{fs, os::unix::fs::chown};
+use std::os::unix::fs::chown;
 
 use super::World;
 use crate::support::{Repo, git_version, skip};
@@ -29,41 +29,6 @@ fn objects_lie_elsewhere() {
     repo.assert_same(["HEAD"]);
     repo.env("GIT_OBJECT_DIRECTORY", world.path("lost"))
         .assert_same(["HEAD"]);
-}
-
-#[test]
-fn a_damaged_file_of_refs() {
-    let world = World::create();
-    let repo = world.0.clone().at("w");
-    let id = repo.git(["rev-parse", "main"]);
-    let sound = fs::read_to_string(world.path("w/.git/packed-refs")).expect("git has written it");
-    let (header, lines) = sound.split_once('\n').expect("a header");
-    let junk = |text: &str| format!("{header}\n{text}\n{lines}");
-    for damaged in [
-        junk(""),
-        junk("junk"),
-        format!("{header}\n{lines}\n"),
-        format!("{header}\n{lines}junk\n"),
-        format!("{header}\n{}", lines.trim_end()),
-        lines.to_owned(),
-        format!("{lines}\n"),
-        format!("# other\n{lines}"),
-        header.to_owned(),
-        format!("# pack-refs with: \n{lines}"),
-        lines.replace("refs/heads/main", "refs/heads/m..ain"),
-    ] {
-        world.write("w/.git/packed-refs", &damaged);
-        for line in [
-            &["HEAD"][..],
-            &["main"],
-            &["t1"],
-            &[&id],
-            &["none"],
-            &["--list"],
-        ] {
-            world.assert_same(line, super::Place::WorkTree, &[]);
-        }
-    }
 }
 
 /// Refs in another directory (git 2.54).
@@ -124,6 +89,8 @@ fn a_repository_of_somebody_else() {
                 &[][..],
                 &[("SUDO_UID", Some("1"))],
                 &[("SUDO_UID", Some("2"))],
+                &[("GIT_DIR", Some(".git"))],
+                &[("GIT_CONFIG_PARAMETERS", Some("'safe.directory=*'"))],
             ] {
                 world.assert_same(&["HEAD"], place, variables);
             }
