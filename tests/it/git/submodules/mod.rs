@@ -27,30 +27,8 @@ struct Project {
 }
 
 fn project() -> Project {
-    let place = Repo::scratch();
-    let deep = new(&place, "deep");
-    fs::create_dir(deep.path().join("dir")).unwrap();
-    deep.write("dir/x.txt", "deep\n");
-    deep.write("top.txt", "deep\n");
-    commit(&deep);
-    let lib = new(&place, "lib");
-    lib.write(
-        ".gitattributes",
-        "*.secret export-ignore\nversion export-subst\n*.crlf eol=crlf\n",
-    );
-    lib.write("a.secret", "secret\n");
-    lib.write("a.c", "lib\n");
-    lib.write("lines.crlf", "one\ntwo\n");
-    lib.write("version", "$Format:%H %s %h$\n");
-    add_submodule(&lib, "deep", "../deep", "sub/deep");
-    commit(&lib);
-    let superproject = new(&place, "super");
-    superproject.write(".gitattributes", "*.c export-ignore\n");
-    superproject.write("a.c", "left out\n");
-    superproject.write("z.txt", "z\n");
-    add_submodule(&superproject, "the-lib", "../lib", "libs/lib");
-    commit(&superproject);
-    let _ = update(&superproject);
+    let place = Repo::copy("submodules");
+    let superproject = place.clone().at("super");
     Project {
         place,
         superproject,
@@ -93,11 +71,6 @@ fn commit(repo: &Repo) {
 fn add_submodule(repo: &Repo, name: &str, url: &str, path: &str) {
     let allowed = repo.clone().env("GIT_ALLOW_PROTOCOL", "file");
     allowed.git(["submodule", "--quiet", "add", "--name", name, url, path]);
-}
-
-fn update(repo: &Repo) -> String {
-    let allowed = repo.clone().env("GIT_ALLOW_PROTOCOL", "file");
-    allowed.git(["submodule", "--quiet", "update", "--init", "--recursive"])
 }
 
 fn text(bytes: &[u8]) -> String {
