@@ -46,10 +46,34 @@ pub(crate) fn write_commit(
     let from = parent.map_or(String::new(), |parent| {
         format!("from refs/heads/{parent}\n")
     });
-    let head = format!(
-        "commit refs/heads/{branch}\ncommitter C <c@example.com> {time} +0000\ndata 0\n{from}deleteall\n"
-    );
-    stream.extend_from_slice(head.as_bytes());
+    writeln!(stream, "commit refs/heads/{branch}").expect("memory takes it");
+    write!(
+        stream,
+        "committer C <c@example.com> {time} +0000\ndata 0\n{from}"
+    )
+    .expect("as above");
+    write_files(stream, files);
+}
+
+/// A commit with these files and this message, by those who commit in tests, upon the branch `parent` as it is.
+pub(crate) fn commit(branch: &str, parent: Option<&str>, message: &str, files: &Files) -> Vec<u8> {
+    let from = parent.map_or(String::new(), |parent| {
+        format!("from refs/heads/{parent}^0\n")
+    });
+    let date = "1117231200 +0000";
+    let len = message.len();
+    let mut stream = format!(
+        "commit refs/heads/{branch}\nauthor A <a@example.com> {date}\ncommitter C <c@example.com> {date}\n\
+         data {len}\n{message}{from}"
+    )
+    .into_bytes();
+    write_files(&mut stream, files);
+    stream
+}
+
+/// All files of a commit, in place of those of its parent.
+fn write_files(stream: &mut Vec<u8>, files: &Files) {
+    stream.extend_from_slice(b"deleteall\n");
     for (path, node) in files {
         let (mode, content) = match node {
             Node::File(content) => ("100644", content),

@@ -11,7 +11,7 @@ mod substitution;
 use std::fs;
 
 use crate::support::tar_listing;
-use crate::support::{Repo, git_version};
+use crate::support::{Repo, git_version, import};
 
 /// A repository with these attributes and files, committed as they are, with nothing cleaned.
 fn repo(attributes: &str, files: &[(&str, &[u8])]) -> Repo {
@@ -22,16 +22,22 @@ fn repo(attributes: &str, files: &[(&str, &[u8])]) -> Repo {
 
 fn commit_files(repo: &Repo, attributes: &str, files: &[(&str, &[u8])]) {
     let attributes = (".gitattributes", attributes.as_bytes());
-    for (name, content) in files.iter().chain([&attributes]) {
-        let id = repo.git_with_input(["hash-object", "-w", "--no-filters", "--stdin"], *content);
-        let entry = format!("100644,{id},{name}");
-        repo.git(["update-index", "--add", "--cacheinfo", &entry]);
-    }
-    repo.git([
-        "commit",
-        "-qm",
-        "Subject of it\n\nBody of it.\n\nKey: value",
-    ]);
+    let nodes = files.iter().chain([&attributes]);
+    let all = import::files(nodes.map(|(name, content)| (name, import::file(content))));
+    let message = "Subject of it\n\nBody of it.\n\nKey: value\n";
+    let has_parent = repo.path().join(".git/refs/heads/main").exists();
+    let parent = has_parent.then_some("main");
+    let stream = import::commit("main", parent, message, &all);
+    repo.git_with_input(
+        [
+            "-c",
+            "fastimport.unpackLimit=100000",
+            "fast-import",
+            "--quiet",
+        ],
+        stream,
+    );
+    repo.git(["read-tree", "HEAD"]);
 }
 
 // --- working-tree-encoding ---
