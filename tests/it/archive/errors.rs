@@ -93,8 +93,7 @@ fn malformed_configuration() {
 /// A copy of a fixture without one of its loose objects, and that object's id.
 fn without(fixture: &str, object: &str) -> (Repo, String) {
     let repo = Repo::copy(fixture);
-    let id = repo.git(["rev-parse", object]);
-    fs::remove_file(forge::loose_file(&repo, &id)).expect("it is loose");
+    let id = forge::lose(&repo, object);
     (repo, id)
 }
 
@@ -178,7 +177,7 @@ fn missing_replacements() {
     let id = repo.git(["rev-parse", "HEAD:z"]);
     let other = repo.git_with_input(["hash-object", "-w", "--stdin"], "other\n");
     repo.git(["replace", &id, &other]);
-    fs::remove_file(forge::loose_file(&repo, &other)).expect("it is loose");
+    forge::lose(&repo, &other);
     repo.assert_same(["HEAD"]);
     let message = format!("fatal: replacement {other} not found for {id}\n");
     repo.sluice(["HEAD"]).assert_failure(128, &message);
@@ -196,7 +195,7 @@ fn without_files(missing: &[&str]) -> Repo {
     repo.git(["add", "."]);
     repo.git(["commit", "-qm", "files"]);
     for path in missing {
-        fs::remove_file(forge::loose_file(&repo, &format!("HEAD:{path}"))).expect("it is loose");
+        forge::lose(&repo, &format!("HEAD:{path}"));
     }
     repo
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use sluice_format::zstd::FRAME;
 
 use crate::support::process::run_with_input;
-use crate::support::{Repo, installed};
+use crate::support::{Repo, forge, installed};
 
 /// Where each frame lies by the seek table, with the number of bytes in the frame. This is the format's own
 /// specification, read from the end.
@@ -111,10 +111,7 @@ fn a_failure_leaves_no_table() {
     repo.write("b", "damaged");
     repo.git(["-c", "core.compression=0", "add", "a", "b"]);
     repo.git(["commit", "-q", "-m", "damaged"]);
-    let id = repo.git(["rev-parse", "HEAD:b"]);
-    let object = repo
-        .path()
-        .join(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+    let object = forge::loose_file(&repo, "HEAD:b");
     let mut bytes = fs::read(&object).expect("git wrote it");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;

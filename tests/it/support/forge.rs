@@ -55,6 +55,22 @@ pub(crate) fn loose_file(repo: &Repo, object: &str) -> PathBuf {
     objects.join(&id[..2]).join(&id[2..])
 }
 
+/// Takes the loose object that `object` names away, and returns its id.
+pub(crate) fn lose(repo: &Repo, object: &str) -> String {
+    let id = repo.git(["rev-parse", object]);
+    fs::remove_file(loose_file(repo, &id)).expect("it is loose");
+    id
+}
+
+/// The file of the first pack with this extension: `pack` or `idx`. Whoever changes it removes it first, since it is read-only.
+pub(crate) fn packed(repo: &Repo, extension: &str) -> PathBuf {
+    let files = fs::read_dir(repo.path().join(".git/objects/pack")).expect("it has packs");
+    let mut files: Vec<_> = files.map(|file| file.expect("readable").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|found| found == extension));
+    files.sort();
+    files.swap_remove(0)
+}
+
 /// Put `inflated` (which should begin with a header such as `blob 3\0`) where the loose object `id`
 /// belongs.
 pub(crate) fn loose(repo: &Repo, id: &str, inflated: &[u8]) {

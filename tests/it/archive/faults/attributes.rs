@@ -1,11 +1,10 @@
 //! Attribute files that cannot be read. What they keep out of the archive must not be sent.
 
 use std::fs;
-use std::path::PathBuf;
 
 use super::assert_orderly_failure;
 use crate::support::Repo;
-use crate::support::forge::{self, BLOB, Pack, entry_header, loose};
+use crate::support::forge::{self, BLOB, Pack, entry_header, loose, loose_file, lose};
 use crate::support::process::Output;
 
 const RULE: &str = "secret export-ignore\n";
@@ -27,11 +26,6 @@ fn with_secrets() -> Repo {
     repo.git(["add", "-A"]);
     repo.git(["commit", "-q", "-m", "secrets"]);
     repo
-}
-
-fn file_of(repo: &Repo, id: &str) -> PathBuf {
-    let objects = repo.path().join(".git/objects");
-    objects.join(&id[..2]).join(&id[2..])
 }
 
 /// Only what is not an attribute file, which would fail for itself.
@@ -68,8 +62,7 @@ fn assert_every_reader_refuses(repo: &Repo) {
 #[test]
 fn damaged_loose_attribute_files() {
     let repo = with_secrets();
-    let id = repo.git(["rev-parse", "HEAD:.gitattributes"]);
-    let file = file_of(&repo, &id);
+    let file = loose_file(&repo, "HEAD:.gitattributes");
     let whole = fs::read(&file).expect("our own");
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 0x10;
@@ -88,8 +81,7 @@ fn damaged_loose_attribute_files() {
 #[test]
 fn damaged_packed_attribute_files() {
     let repo = with_secrets();
-    let id = repo.git(["rev-parse", "HEAD:.gitattributes"]);
-    fs::remove_file(file_of(&repo, &id)).expect("our own");
+    let id = lose(&repo, "HEAD:.gitattributes");
     let header = entry_header(BLOB, RULE.len() as u64);
     Pack::new().entry(&id, &header, b"nothing").write(&repo);
     assert_every_reader_refuses(&repo);
@@ -99,12 +91,11 @@ fn damaged_packed_attribute_files() {
 #[test]
 fn attribute_files_that_claim_to_be_large() {
     let repo = with_secrets();
-    let id = repo.git(["rev-parse", "HEAD:.gitattributes"]);
+    let id = lose(&repo, "HEAD:.gitattributes");
     let claim = 200 << 20;
-    fs::remove_file(file_of(&repo, &id)).expect("our own");
     loose(&repo, &id, format!("blob {claim}\0{RULE}").as_bytes());
     assert_silent_about_secrets(&repo.sluice(FILES));
-    fs::remove_file(file_of(&repo, &id)).expect("our own");
+    fs::remove_file(loose_file(&repo, &id)).expect("our own");
     Pack::new()
         .whole(&id, BLOB, claim, RULE.as_bytes())
         .write(&repo);
@@ -114,11 +105,10 @@ fn attribute_files_that_claim_to_be_large() {
 #[test]
 fn a_missing_attribute_file_is_empty() {
     let repo = with_secrets();
-    let id = repo.git(["rev-parse", "HEAD:.gitattributes"]);
-    fs::remove_file(file_of(&repo, &id)).expect("our own");
+    let id = lose(&repo, "HEAD:.gitattributes");
     repo.assert_same_archive(FILES);
     // Its directory is a file: nothing can be there.
-    let directory = file_of(&repo, &id);
+    let directory = loose_file(&repo, &id);
     let directory = directory.parent().expect("in a directory");
     if fs::remove_dir(directory).is_ok() {
         fs::write(directory, "").expect("our own");
@@ -132,8 +122,7 @@ fn an_archive_without_missing_files_needs_attribute_files() {
     for directory in ["", "d/"] {
         let repo = with_secrets();
         repo.git(["config", "remote.origin.promisor", "true"]);
-        let id = repo.git(["rev-parse", &format!("HEAD:{directory}.gitattributes")]);
-        fs::remove_file(file_of(&repo, &id)).expect("our own");
+        let id = lose(&repo, &format!("HEAD:{directory}.gitattributes"));
         for missing in ["--missing=omit", "--missing=placeholder"] {
             let output = repo.sluice([missing].iter().chain(&FILES));
             assert_silent_about_secrets(&output);
@@ -158,7 +147,7 @@ fn an_archive_without_missing_files_needs_attribute_files() {
 fn an_inaccessible_attribute_file_is_not_missing() {
     let repo = with_secrets();
     let id = forge::blob(&repo, RULE);
-    let file = file_of(&repo, &id);
+    let file = loose_file(&repo, &id);
     let directory = file.parent().expect("in a directory").display();
     let script = format!("chmod 000 {directory} && git-sluice HEAD secret plain");
     let Some(output) = repo.unprivileged_shell(&script) else {

@@ -144,9 +144,11 @@ fn sizes_of_loose_objects() {
     let headers = cases(
         "blob 1099511627776\0abc | blob 18446744073709551615\0abc | blob 99999999999999999999999\0abc | \
          blob 4\0abc | blob 2\0abc | blob -1\0abc | blob \0abc | blob\0abc | blob 3 | tree 3\0abc | \
-         nonsense 3\0abc |  | blob 3abc",
+         nonsense 3\0abc |  | blob 3abc | blob 05\012345 | blob +5\012345 | blob 00\012345 | blob  5\012345 | \
+         blob 5 \012345 | blob 0x5\012345",
     );
-    for header in headers {
+    let long = format!("blob {}5\012345", "0".repeat(30));
+    for header in headers.chain([&long[..]]) {
         let id = made_up(0xbb);
         forge::loose(&repo, &id, header.as_bytes());
         let commit = forge::commit(&repo, &[("100644", b"victim", &id)]);

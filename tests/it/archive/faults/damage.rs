@@ -9,20 +9,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::{assert_orderly_failure, assert_right_or_orderly_failure};
-use crate::support::forge::{self, BLOB, Pack, TREE, made_up};
+use crate::support::forge::{self, BLOB, Pack, TREE, made_up, packed};
 use crate::support::{Repo, cases, git_version};
 
 /// A cut archive may end with one header whose body never comes, so that readers notice.
 const TORN: usize = 512;
-
-/// The files in the pack directory with this extension.
-fn packed(repo: &Repo, extension: &str) -> Vec<PathBuf> {
-    let files = fs::read_dir(repo.path().join(".git/objects/pack")).expect("it has packs");
-    let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|found| found == extension));
-    files.sort();
-    files
-}
 
 /// git's files are read-only, and often one file with others' by hard links.
 fn overwrite(file: &PathBuf, bytes: &[u8]) {
@@ -69,7 +60,7 @@ fn flipped_bits_in_a_pack() {
         ("ref-deltas", "HEAD~3"),
     ] {
         let repo = Repo::copy(fixture);
-        let pack = packed(&repo, "pack").remove(0);
+        let pack = packed(&repo, "pack");
         let length = fs::metadata(&pack).expect("our own").len() as usize;
         assert_flips_are_noticed(&repo, &pack, revision, (0..length).step_by(length / 60));
     }
@@ -86,14 +77,7 @@ fn an_empty_loose_file_next_to_a_copy() {
     let setup = "cp -r .git/objects copy; echo ../../copy >.git/objects/info/alternates";
     let _ = repo.shell(setup).success();
     for name in ["HEAD:file", "HEAD^{tree}", "HEAD"] {
-        let id = repo.git(["rev-parse", name]);
-        let file = repo
-            .path()
-            .join(".git/objects")
-            .join(&id[..2])
-            .join(&id[2..]);
-        fs::remove_file(&file).expect("our own");
-        fs::write(&file, "").expect("our own");
+        overwrite(&forge::loose_file(&repo, name), b"");
         assert!(repo.sluice(["HEAD"]).success() == expected, "{name}");
     }
     if git_version() >= (2, 55) {
@@ -104,7 +88,7 @@ fn an_empty_loose_file_next_to_a_copy() {
 #[test]
 fn flipped_bits_in_an_index() {
     let repo = Repo::copy("deltas");
-    let index = packed(&repo, "idx").remove(0);
+    let index = packed(&repo, "idx");
     let length = fs::metadata(&index).expect("our own").len() as usize;
     assert_flips_are_noticed(
         &repo,
@@ -192,7 +176,7 @@ fn flipped_bits_in_loose_objects() {
 #[test]
 fn truncated_packs() {
     let repo = Repo::copy("deltas");
-    let pack = packed(&repo, "pack").remove(0);
+    let pack = packed(&repo, "pack");
     let whole = fs::read(&pack).expect("our own");
     for length in [
         0,
@@ -219,7 +203,7 @@ fn truncated_packs() {
 #[test]
 fn truncated_and_garbage_indices() {
     let repo = Repo::copy("deltas");
-    let index = packed(&repo, "idx").remove(0);
+    let index = packed(&repo, "idx");
     let whole = fs::read(&index).expect("our own");
     let cuts = [
         0,
@@ -249,7 +233,7 @@ fn truncated_and_garbage_indices() {
 #[test]
 fn missing_pack() {
     let repo = Repo::copy("deltas");
-    fs::remove_file(packed(&repo, "pack").remove(0)).expect("our own");
+    fs::remove_file(packed(&repo, "pack")).expect("our own");
     assert_orderly_failure(&repo.sluice(["HEAD"]));
 }
 
@@ -258,10 +242,7 @@ fn missing_pack() {
 fn a_second_pack_is_enough() {
     let repo = Repo::copy("deltas");
     let right = repo.archive(["HEAD~30"]).success();
-    let (pack, index) = (
-        packed(&repo, "pack").remove(0),
-        packed(&repo, "idx").remove(0),
-    );
+    let (pack, index) = (packed(&repo, "pack"), packed(&repo, "idx"));
     let [pack_bytes, index_bytes] = [&pack, &index].map(|file| fs::read(file).expect("our own"));
     let ids = repo.git(["rev-list", "--objects", "--no-object-names", "--all"]);
     repo.git_with_input(
@@ -306,7 +287,7 @@ fn a_second_pack_is_enough() {
 /// The place of an object's data in a pack: where it begins and how long it is.
 fn place_in_pack(repo: &Repo, object: &str) -> std::ops::Range<usize> {
     let id = repo.git(["rev-parse", object]);
-    let index = packed(repo, "idx").remove(0);
+    let index = packed(repo, "idx");
     let listing = repo.git(["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]);
     let line = listing
         .lines()
@@ -326,7 +307,7 @@ fn a_loose_copy_is_enough() {
         "HEAD:history.txt | HEAD~40:history.txt | HEAD:similar/20.txt | HEAD:similar | HEAD^{tree}",
     ) {
         let repo = Repo::copy("deltas");
-        let pack = packed(&repo, "pack").remove(0);
+        let pack = packed(&repo, "pack");
         let bytes = fs::read(&pack).expect("our own");
         let place = place_in_pack(&repo, damaged);
         let id = repo.git(["rev-parse", damaged]);
@@ -598,7 +579,7 @@ fn damage_in_a_large_file() {
 #[ignore = "slow"]
 fn damage_in_a_large_delta() {
     let repo = Repo::copy("big-delta");
-    let pack = packed(&repo, "pack").remove(0);
+    let pack = packed(&repo, "pack");
     let mut bytes = fs::read(&pack).expect("our own");
     let delta = place_in_pack(&repo, "HEAD:changed");
     bytes[delta.start + delta.len() / 2] ^= 0x20;
@@ -643,23 +624,14 @@ fn statuses_of_damaged_files() {
         repo.git(["commit", "-qm", "one"]);
         let id = repo.git(["rev-parse", "HEAD:file"]);
         let (file, start, end) = if !is_packed {
-            let file = repo
-                .path()
-                .join(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+            let file = forge::loose_file(&repo, &id);
             let len = fs::read(&file).expect("it is loose").len();
             (file, 2, len)
         } else {
             repo.git(["repack", "-adfq"]);
-            let file = packed(&repo, "pack").remove(0);
-            let index = file.with_extension("idx");
-            let index = index.to_str().expect("a temporary directory");
-            let listed = repo.git(["verify-pack", "-v", index]);
-            let line = listed.lines().find(|line| line.starts_with(&id));
-            let fields = line.expect("it is packed").split_whitespace().skip(3);
-            let fields: Vec<usize> = fields
-                .map(|field| field.parse().expect("a number"))
-                .collect();
-            (file, fields[1], fields[0] + fields[1])
+            let file = packed(&repo, "pack");
+            let place = place_in_pack(&repo, "HEAD:file");
+            (file, place.start, place.end)
         };
         let mut bytes = fs::read(&file).expect("our own");
         if has_header {

@@ -4,11 +4,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::support::{Repo, cases};
+use crate::support::{Repo, cases, forge::packed};
 
 /// One commit upon the other, each with its file in a pack of its own: the path of the first.
 fn packed_one_by_one(repo: &Repo) -> PathBuf {
-    let objects = repo.path().join(".git/objects/pack");
     let mut first = PathBuf::new();
     for name in ["b", "a"] {
         repo.write(name, name);
@@ -16,11 +15,7 @@ fn packed_one_by_one(repo: &Repo) -> PathBuf {
         repo.git(["commit", "-qm", name]);
         repo.git(["repack", "-dq"]);
         if name == "b" {
-            let mut files = fs::read_dir(&objects)
-                .expect("packed just now")
-                .map(|file| file.expect("our own").path());
-            let is_pack = |path: &PathBuf| path.extension().is_some_and(|it| it == "pack");
-            first = files.find(is_pack).expect("packed just now");
+            first = packed(repo, "pack");
         }
     }
     first

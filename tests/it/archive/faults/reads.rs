@@ -14,7 +14,7 @@ use sluice_git::odb::YOUNG;
 use super::assert_orderly_failure;
 use crate::{
     commands::batch::Batch,
-    support::{Repo, noise, tar_listing},
+    support::{Repo, forge, noise, tar_listing},
 };
 
 /// Formats that are read while the archive grows, each of which holds up the run.
@@ -32,13 +32,9 @@ fn packed(files: &[usize]) -> Repo {
     repo
 }
 
-/// The pack of `repo`.
+/// The pack of `repo`, to be written to.
 fn pack(repo: &Repo) -> PathBuf {
-    let packs = repo.path().join(".git/objects/pack");
-    let files = fs::read_dir(packs).expect("a directory");
-    let mut files = files.map(|file| file.expect("readable").path());
-    let pack = files.find(|file| file.extension().is_some_and(|it| it == "pack"));
-    let pack = pack.expect("one pack");
+    let pack = forge::packed(repo, "pack");
     fs::set_permissions(&pack, Permissions::from_mode(0o644)).expect("our own");
     pack
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{files, manifest, names, remove, summary, unpack};
+use super::{files, manifest, names, summary, unpack};
 use crate::support::Repo;
 use crate::support::forge;
 use crate::support::process::Output;
@@ -199,7 +199,7 @@ fn failures_tell_of_nothing_either() {
     let repo = guarded(RULES);
     let hidden = secrets(&repo);
     for object in cases("HEAD:secret/HUSH-plan | HEAD:kept/HUSH-token | HEAD:secret/HUSH-deep") {
-        remove(&repo, object);
+        forge::lose(&repo, object);
     }
     let output = run_silently(&repo, &hidden, &["-v", "--max-size=9", "HEAD"]);
     let _ = output.success();
@@ -207,7 +207,7 @@ fn failures_tell_of_nothing_either() {
     // Here every file is denied by a rule of its own, so the directory has to be read.
     let repo = guarded("/**\n-/**/key\n-/**/HUSH*\n");
     let hidden = secrets(&repo);
-    remove(&repo, "HEAD:secret/HUSH-deep");
+    forge::lose(&repo, "HEAD:secret/HUSH-deep");
     for args in [
         &["-v", "HEAD"][..],
         &["ls", "HEAD"],

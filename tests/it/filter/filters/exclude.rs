@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs};
 
 use proptest::prelude::*;
 
-use super::{GRAMMAR, files, remove, summary, unpack};
+use super::{GRAMMAR, files, summary, unpack};
 use crate::support::{Repo, forge, git_version, rounds};
 
 /// Paths that patterns tell apart.
@@ -235,7 +235,7 @@ fn a_file_of_the_tree_in_either_grammar() {
 fn an_excluded_directory_is_not_read() {
     let repo = Repo::copy("filters");
     unpack(&repo);
-    remove(&repo, "HEAD:ignored");
+    forge::lose(&repo, "HEAD:ignored");
     assert_ne!(repo.sluice(["HEAD"]).code(), 0);
     for option in ["--exclude=/ignored", "--exclude=ignored/", "--exclude=i*d"] {
         let (told, output) = summary(&repo, &[option, "HEAD"]);

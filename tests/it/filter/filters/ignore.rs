@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use sluice_core::filter::ignore::Ignore;
 
 use super::{
-    GRAMMAR, IGNORE_FILE, IGNORED, archive_under, commit_without, files, names, remove, summary,
-    unpack,
+    GRAMMAR, IGNORE_FILE, IGNORED, archive_under, commit_without, files, names, summary, unpack,
 };
 use crate::support::Repo;
 use crate::support::forge;
@@ -173,7 +172,7 @@ fn what_is_said_of_good_lines() {
 fn a_pruned_directory_is_not_read() {
     let repo = Repo::copy("filters");
     unpack(&repo);
-    remove(&repo, "HEAD:ignored");
+    forge::lose(&repo, "HEAD:ignored");
     assert_ne!(repo.sluice(["HEAD"]).code(), 0);
     let (told, output) = summary(&repo, &[GRAMMAR, "HEAD"]);
     let _ = output.success();

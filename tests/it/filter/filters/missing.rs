@@ -1,8 +1,8 @@
 //! What a partial clone lacks, without a fetch: a failure, or something in its place.
 
-use super::{files, manifest, remove, spoil, summary, unpack};
-use crate::support::Repo;
+use super::{files, manifest, spoil, summary, unpack};
 use crate::support::tar_listing;
+use crate::support::{Repo, forge};
 
 const ATTRIBUTES: &str = "attributes/.gitattributes";
 
@@ -29,14 +29,13 @@ fn with_file(partial: Repo, path: &str) -> Repo {
         .args(["cat-file", "blob", &format!("HEAD:{path}")])
         .output()
         .expect("git runs");
-    crate::support::forge::blob(&partial, file.stdout);
+    forge::blob(&partial, file.stdout);
     partial
 }
 
 /// Rules that are not in the repository are not none, nor are those in a directory that is not.
 #[test]
 fn missing_rules_are_a_failure() {
-    let origin = Repo::from("filters");
     for (missing, args) in [
         ("HEAD:.sourcegraph/ignore", &["--profile=zoekt", "HEAD"][..]),
         (
@@ -46,9 +45,7 @@ fn missing_rules_are_a_failure() {
     ] {
         let repo = Repo::copy("filters");
         unpack(&repo);
-        let id = origin.git(["rev-parse", missing]);
-        let object = repo.path().join(".git/objects").join(&id[..2]);
-        std::fs::remove_file(object.join(&id[2..])).expect("it is loose");
+        forge::lose(&repo, missing);
         let output = repo.sluice(args);
         let expected = "fatal: cannot read exclude rules of '.sourcegraph/ignore'\n\
              caused by: object does not exist\n\
@@ -151,7 +148,7 @@ fn what_is_missing_is_told() {
 fn loss_is_no_absence() {
     let repo = Repo::copy("filters");
     unpack(&repo);
-    remove(&repo, "HEAD:run.sh");
+    forge::lose(&repo, "HEAD:run.sh");
     let expected = repo.sluice(["--no-attributes", "--submodules=omit", "HEAD"]);
     assert_eq!(expected.code(), 255, "{expected}");
     for args in [
@@ -177,7 +174,7 @@ fn damage_is_no_absence() {
     let repo = Repo::copy("filters");
     unpack(&repo);
     let id = repo.git(["rev-parse", "HEAD:run.sh"]);
-    crate::support::forge::loose(&repo, &id, b"blub 10\0");
+    forge::loose(&repo, &id, b"blub 10\0");
     for how in ["--missing=omit", "--missing=placeholder"] {
         let output = repo.sluice([how, "HEAD"]);
         assert_eq!(output.code(), 128, "{output}");

@@ -92,16 +92,10 @@ fn unpack(repo: &Repo) {
     }
 }
 
-/// Remove a loose object.
-fn remove(repo: &Repo, object: &str) {
-    fs::remove_file(forge::loose_file(repo, object)).expect("it is loose");
-}
-
 /// Leave nothing of a loose blob but the header that says how large it is.
 fn spoil(repo: &Repo, object: &str) {
-    let id = repo.git(["rev-parse", object]);
     let size = repo.git(["cat-file", "-s", object]);
-    remove(repo, object);
+    let id = forge::lose(repo, object);
     forge::loose(repo, &id, format!("blob {size}\0").as_bytes());
 }
 

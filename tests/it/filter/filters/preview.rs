@@ -180,7 +180,7 @@ fn the_line_of_an_attribute() {
 fn what_is_missing_explains_itself() {
     let repo = Repo::copy("filters");
     unpack(&repo);
-    super::remove(&repo, "HEAD:run.sh");
+    crate::support::forge::lose(&repo, "HEAD:run.sh");
     repo.git(["config", "remote.origin.promisor", "true"]);
     for [how, ruling] in rows(
         "--missing=omit | omitted: its content is not in the repository

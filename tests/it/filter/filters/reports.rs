@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{IGNORE_FILE, manifest, remove, summary, unpack};
+use super::{IGNORE_FILE, manifest, summary, unpack};
+use crate::output::report::path_of;
 use crate::support::process::run_with_input;
 use crate::support::schema::Schema;
 use crate::support::tar_listing;
-use crate::support::{Repo, installed};
+use crate::support::{Repo, forge, installed};
 
 /// A reader that is everywhere tells for each member: its name in hexadecimal, its kind and its size.
 const LIST: &str = "\
@@ -46,28 +47,8 @@ fn printable_path(repo: &Repo, format: &str, archive: Vec<u8>) -> Vec<(String, S
 
 /// A path as `listed` has it.
 fn path(line: &Value) -> String {
-    let bytes = match line["path"].as_str() {
-        Some(path) => path.as_bytes().to_vec(),
-        None => base64(line["path_base64"].as_str().expect("one of the two")),
-    };
+    let bytes = path_of(line);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let value = |digit: u8| match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits = text.bytes().filter(|&digit| digit != b'=').map(value);
-    let bits: Vec<bool> = digits
-        .flat_map(|digit| (0..6).rev().map(move |bit| digit >> bit & 1 == 1))
-        .collect();
-    bits.chunks_exact(8)
-        .map(|bits| bits.iter().fold(0, |byte, &bit| byte << 1 | u8::from(bit)))
-        .collect()
 }
 
 /// The lines, after all that any manifest has to be.
@@ -190,10 +171,7 @@ fn names_that_are_no_text_are_told() {
     let (lines, output) = manifest(&repo, &["HEAD", "caf*"]);
     let _ = output.success();
     let told = entries(lines);
-    assert_eq!(
-        base64(told[0]["path_base64"].as_str().expect("no text")),
-        b"caf\xe9"
-    );
+    assert_eq!(path_of(&told[0]), b"caf\xe9");
     assert_eq!(told[0].get("path"), None);
 }
 
@@ -246,7 +224,7 @@ fn what_is_not_sent_is_told_with_its_reason() {
 fn a_run_that_fails_is_not_complete() {
     let repo = Repo::copy("filters");
     unpack(&repo);
-    remove(&repo, "HEAD:run.sh");
+    forge::lose(&repo, "HEAD:run.sh");
     for format in ["--format=tar", "--format=zip"] {
         for threads in ["--threads=1", "--threads=4"] {
             let args = [format, threads, "HEAD"];

@@ -22,12 +22,8 @@ const SMALL: [&str; 3] = ["below", "empty", "limit"];
 #[test]
 fn the_limit_is_inclusive_wherever_a_blob_lies() {
     let packed = Repo::copy("filters");
-    let deltas = packed.git(
-        ["verify-pack", "-v"]
-            .iter()
-            .copied()
-            .chain([&*idx(&packed)]),
-    );
+    let index = forge::packed(&packed, "idx");
+    let deltas = packed.git(["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]);
     let whole = packed.git(["rev-parse", "HEAD:size/numbers.more"]);
     let part = packed.git(["rev-parse", "HEAD:size/numbers"]);
     let is_delta = |line: &str| line.split_whitespace().count() == 7;
@@ -51,14 +47,6 @@ fn the_limit_is_inclusive_wherever_a_blob_lies() {
         assert_eq!(sizes(&repo, &["--max-size=13902"]).len(), 7);
         assert_eq!(sizes(&repo, &["--max-size=0"]), ["empty"]);
     }
-}
-
-fn idx(repo: &Repo) -> String {
-    let files = std::fs::read_dir(repo.path().join(".git/objects/pack")).expect("it has packs");
-    let mut names = files.map(|file| file.expect("readable").path().display().to_string());
-    names
-        .find(|name| name.ends_with(".idx"))
-        .expect("it has an index")
 }
 
 /// The last glob that matches decides.

@@ -164,7 +164,7 @@ fn a_manifest_that_cannot_be_written_cuts_the_archive() {
     }
     // With a failure of its own on top.
     super::unpack(&repo);
-    super::remove(&repo, "HEAD:size/over");
+    forge::lose(&repo, "HEAD:size/over");
     let run = "git-sluice --manifest=../manifest HEAD";
     let output = repo.shell(&format!("({limit}; {run}) | cat"));
     crate::archive::readers::assert_rejected(&output.stdout);

@@ -246,9 +246,8 @@ fn placeholders_within_placeholders() {
 fn formats_and_a_parent_that_is_missing() {
     let text: &[u8] = b"$Format:%h %an %d %s %ar$ $Format:%P$\n";
     let repo = repo(SUBSTITUTED, &[("a", text)]);
-    let parent = repo.git(["rev-parse", "HEAD"]);
     repo.git(["commit", "-q", "--allow-empty", "-m", "child"]);
-    std::fs::remove_file(forge::loose_file(&repo, &parent)).expect("loose");
+    forge::lose(&repo, "HEAD~1");
     repo.assert_same(["HEAD"]);
 }
 

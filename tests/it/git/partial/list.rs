@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{clone, fetches, ids, lose, missing, origin, traced, url};
+use super::{clone, fetches, ids, missing, origin, traced, url};
 use crate::{
     support::schema::Schema,
-    support::{Repo, cases},
+    support::{Repo, cases, forge::lose},
 };
 
 /// The exit status where something is missing.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     support::schema::Schema,
-    support::{Repo, cases},
+    support::{Repo, cases, forge::lose},
 };
 
 /// Directories of a repository, each with 25 files.
@@ -78,14 +78,6 @@ pub(crate) fn missing(repo: &Repo) -> BTreeSet<String> {
 fn ids(repo: &Repo, names: &[&str]) -> BTreeSet<String> {
     let id = |name: &&str| repo.git(["rev-parse", &format!("HEAD:{name}")]);
     names.iter().map(id).collect()
-}
-
-/// The object `name` goes from `repo`.
-fn lose(repo: &Repo, name: &str) -> String {
-    let id = repo.git(["rev-parse", name]);
-    let (directory, file) = id.split_at(2);
-    fs::remove_file(repo.path().join(".git/objects").join(directory).join(file)).unwrap();
-    id
 }
 
 /// One fetch for all files and the attribute files that decide about them. As git does, it brings the files that a missing

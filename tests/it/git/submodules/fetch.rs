@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{Project, RECURSE, project};
 use crate::{
     git::partial::{fetches, missing, traced},
-    support::Repo,
     support::tar_listing::names,
+    support::{Repo, forge},
 };
 
 const LIB: &str = "super/.git/modules/the-lib";
@@ -111,11 +111,8 @@ fn commits_that_are_not_there() {
 #[test]
 fn what_the_remote_has_lost() {
     let project = project();
-    let [lib, _] = project.with_partial_submodules("blob:none", "blob:none");
-    let lost = lib.git(["rev-parse", "HEAD:version"]);
-    let (directory, file) = lost.split_at(2);
-    let objects = project.place.path().join("lib/.git/objects");
-    fs::remove_file(objects.join(directory).join(file)).unwrap();
+    let _ = project.with_partial_submodules("blob:none", "blob:none");
+    let lost = forge::lose(&project.place.clone().at("lib"), "HEAD:version");
     let output = project.superproject.sluice([RECURSE, "HEAD"]);
     assert_eq!(output.code(), 128, "{output}");
     assert!(output.stdout.is_empty());

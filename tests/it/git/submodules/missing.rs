@@ -13,8 +13,8 @@ use super::{Project, RECURSE, project};
 use crate::{
     git::lfs::{CONTENT, Lfs, pointer, sha256},
     git::partial::list::{List, fetch},
-    support::Repo,
     support::schema::Schema,
+    support::{Repo, forge},
 };
 
 impl Project {
@@ -169,8 +169,7 @@ fn no_field_is_undescribed_and_none_is_made_up() {
     let inner = Repo::init();
     let commit = commit_odd(&inner, &"1".repeat(40));
     let file = inner.git_with_input(["hash-object", "--stdin"], "a file\n");
-    let (directory, rest) = file.split_at(2);
-    fs::remove_file(inner.path().join(".git/objects").join(directory).join(rest)).unwrap();
+    forge::lose(&inner, &file);
     let outer = Repo::init();
     commit_odd(&outer, &commit);
     collect(&outer, &[RECURSE, "HEAD"]);

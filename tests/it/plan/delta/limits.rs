@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Files, History, executable, file, files, read_summary};
 use crate::directory::apply::archive::found;
 use crate::leftovers::temporary_directory;
-use crate::support::Repo;
 use crate::support::process::Output;
+use crate::support::{Repo, forge::lose};
 
 const ENDS: [&str; 2] = ["old", "new"];
 
@@ -80,19 +80,10 @@ fn a_base_that_was_cut_off() {
     let _ = shallow.sluice([&base, "HEAD"]).success();
 }
 
-/// Take an object away.
-fn lose(repo: &Repo, name: &str) {
-    let id = repo.git(["rev-parse", name]);
-    let (start, rest) = id.split_at(2);
-    let path = repo.path().join(".git/objects").join(start).join(rest);
-    fs::remove_file(path).expect("it is loose");
-}
-
 #[test]
 fn a_base_that_lacks_trees() {
     let History { repo, .. } = history();
-    let id = repo.git(["rev-parse", "old:d"]);
-    lose(&repo, "old:d");
+    let id = lose(&repo, "old:d");
     let first = format!("fatal: unable to read tree ({id})");
     assert_failure_is_summed_up(&repo, &["--base=old", "new"], 3, &first);
     // What is needed of the target is not optional.
