@@ -43,29 +43,3 @@ fn fallback(name: &str) -> Option<&'static str> {
         is_utf8(name).then_some("UTF-8")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::encode;
-
-    #[test]
-    fn encodings_of_git_and_of_the_c_library() {
-        let cases: [(&str, &str, Option<&[u8]>); 9] = [
-            ("UTF-16LE-BOM", "a", Some(b"\xff\xfea\0")),
-            ("utf16be-bom", "a", Some(b"\xfe\xff\0a")),
-            ("UTF-16LE", "a", Some(b"a\0")),
-            ("latin-1", "\u{e4}", Some(b"\xe4")),
-            ("ISO-8859-1", "\u{20ac}", None),
-            ("ASCII", "abc", Some(b"abc")),
-            ("ASCII", "", Some(b"")),
-            ("no-such-encoding", "abc", None),
-            ("a\0b", "abc", None),
-        ];
-        for (name, content, expected) in cases {
-            let encoded = encode(name, content.as_bytes());
-            assert_eq!(encoded.as_deref(), expected, "{name} {content}");
-        }
-        assert_eq!(encode("UTF-16LE", b"a\xff"), None);
-        assert_eq!(encode("UTF-16LE", b"a\xc3"), None);
-    }
-}

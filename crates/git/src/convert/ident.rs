@@ -38,25 +38,3 @@ fn is_foreign(inside: &[u8]) -> bool {
     let space = inside.iter().skip(1).position(|&byte| byte == b' ');
     space.is_some_and(|at| at + 1 < inside.len() - 1)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::ident;
-
-    #[test]
-    fn ident_is_expanded_and_renewed() {
-        for (content, expected) in [
-            ("a $Id$ b", "a $Id: abc $ b"),
-            ("$Id: old $", "$Id: abc $"),
-            ("$Id:old$", "$Id: abc $"),
-            ("$Id: v 1.2 foo $", "$Id: v 1.2 foo $"),
-            ("$Id: cut\n$Id$", "$Id: cut\n$Id: abc $"),
-            ("$Id: open", "$Id: open"),
-            ("$Idx $Id$", "$Idx $Id: abc $"),
-        ] {
-            let expanded = ident("abc", content.as_bytes()).expect("there is something like it");
-            assert_eq!(expanded, expected.as_bytes(), "{content:?}");
-        }
-        assert_eq!(ident("abc", b"$ident$"), None);
-    }
-}

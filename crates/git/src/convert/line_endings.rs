@@ -47,25 +47,3 @@ fn looks_binary(content: &[u8]) -> bool {
     }
     unprintable > printable >> 7
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Crlf, line_endings};
-
-    #[test]
-    fn line_endings_are_added_where_they_lack() {
-        for (crlf, content, expected) in [
-            (Crlf::Always, "\na\r\nb\n", Some("\r\na\r\nb\r\n")),
-            (Crlf::Auto, "a\nb", Some("a\r\nb")),
-            (Crlf::Auto, "a\r\nb\n", None),
-            (Crlf::Auto, "a\n\0", None),
-        ] {
-            let converted = line_endings(Some(crlf), content.as_bytes());
-            assert_eq!(
-                converted.as_deref(),
-                expected.map(str::as_bytes),
-                "{content:?}"
-            );
-        }
-    }
-}

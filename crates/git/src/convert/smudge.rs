@@ -117,14 +117,3 @@ fn expand(command: &BStr, path: &BStr) -> BString {
     expanded.extend_from_slice(rest);
     expanded
 }
-
-#[cfg(test)]
-mod tests {
-    use super::expand;
-
-    #[test]
-    fn the_path_is_put_in_and_quoted() {
-        let expanded = expand("a %f %%f %x 100%".into(), "it's a path!".into());
-        assert_eq!(expanded, r"a 'it'\''s a path'\!'' %f %x 100%");
-    }
-}

@@ -347,16 +347,7 @@ impl Date {
 
 #[cfg(test)]
 mod tests {
-    use super::{Date, Found};
-
-    #[test]
-    fn formats_end_at_the_next_dollar() {
-        let content = b"a$Format:%H$b$Format:$Format:%h\n$ c $Format:%s";
-        let mut found = Found { rest: content };
-        let expected: [[&[u8]; 2]; 2] = [[b"a", b"%H"], [b"b", b""]];
-        assert_eq!(found.by_ref().collect::<Vec<_>>(), expected);
-        assert_eq!(found.rest, b"Format:%h\n$ c $Format:%s");
-    }
+    use super::Date;
 
     #[test]
     fn dates_are_shown_as_git_shows_them() {
