@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io::Read};
 
-use crate::support::{Repo, cases};
+use crate::support::{Repo, cases, tar_listing};
 
 /// A repository with a file, and a directory of all kinds of files beside it.
 fn place() -> Repo {
@@ -59,14 +59,6 @@ fn everything_below_comes_in_order() {
             "HEAD",
         ];
         let archive = repo.sluice(words).success();
-        let names: Vec<_> = tar::Archive::new(&archive[..])
-            .entries()
-            .expect("a tar")
-            .map(|entry| {
-                String::from_utf8_lossy(&entry.expect("an entry").path_bytes()).into_owned()
-            })
-            .skip(1)
-            .collect();
         let expected = [
             "q/",
             "q/a",
@@ -82,7 +74,7 @@ fn everything_below_comes_in_order() {
             "p/sub/z",
             "p/to-bin",
         ];
-        assert_eq!(names, expected);
+        assert_eq!(tar_listing::names(&archive), expected);
         let found = entries(&archive);
         assert_eq!(found["p/b.c"], (Regular, 0o664, b"x\n".to_vec()));
         assert_eq!(
@@ -135,10 +127,7 @@ fn every_format_has_all_of_it() {
         .success();
     let listed = String::from_utf8(listed).expect("text");
     assert!(listed.contains(" sub/z\n"), "{listed}");
-    let length = repo
-        .sluice(["info", "--add-directory=../built", "HEAD"])
-        .success();
-    let length: serde_json::Value = serde_json::from_slice(&length).expect("JSON");
+    let length = repo.json(["info", "--add-directory=../built", "HEAD"]);
     let archive = repo.sluice(["--add-directory=../built", "HEAD"]).success();
     assert_eq!(length["content_length"], archive.len() as u64);
 }
@@ -167,10 +156,7 @@ fn the_tag_depends_on_every_file() {
     let repo = place();
     let _ = repo.shell("rm ../built/large").success();
     let tag = || {
-        let info = repo
-            .sluice(["info", "--add-directory=../built", "HEAD"])
-            .success();
-        let info: serde_json::Value = serde_json::from_slice(&info).expect("JSON");
+        let info = repo.json(["info", "--add-directory=../built", "HEAD"]);
         info["etag"].as_str().expect("a tag").to_owned()
     };
     let before = tag();

@@ -1,6 +1,6 @@
 //! The limits that a host sets on every archive: `sluice.maxTime`, `sluice.maxSize` and `sluice.maxEntries`.
 
-use crate::support::{Repo, process::Output};
+use crate::support::{Repo, noise, process::Output};
 
 /// The status of an archive that is over a limit.
 const OVER_LIMIT: i32 = 13;
@@ -15,8 +15,7 @@ fn limited(repo: &Repo, (key, value): (&str, u64), words: &[&str]) -> Output {
 #[test]
 fn a_large_archive_is_refused_before_its_first_byte() {
     let repo = Repo::from("basic");
-    let info = String::from_utf8(repo.sluice(["info", "HEAD"]).success()).expect("text");
-    let info: serde_json::Value = serde_json::from_str(&info).expect("JSON");
+    let info = repo.json(["info", "HEAD"]);
     let amount = |field: &str| info[field].as_u64().expect("a number");
     for (key, amount, why) in [
         ("maxSize", amount("content_length"), "is larger"),
@@ -41,16 +40,11 @@ fn a_large_archive_is_refused_before_its_first_byte() {
 #[test]
 fn a_limit_that_is_met_later_cuts_the_archive() {
     let repo = Repo::init();
-    let mut state = 1_u32;
     for number in 0..24 {
         // Text that does not compress well.
-        let noise: String = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            char::from(b' ' + (state >> 24) as u8 % 94)
-        })
-        .take(1 << 20)
-        .collect();
-        repo.write(format!("{number}"), noise);
+        let mut text = noise(number, 1 << 20);
+        text.iter_mut().for_each(|byte| *byte = b' ' + *byte % 94);
+        repo.write(format!("{number}"), text);
     }
     repo.git(["add", "."]);
     repo.git(["commit", "-qm", "text"]);

@@ -1,27 +1,16 @@
 //! The manifest tells where entries are in the archive.
 
-use std::fs;
-
 use serde_json::{Value, json};
 use sluice_format::zstd::FRAME;
 
 use crate::support::Repo;
-use crate::support::schema::Schema;
 use crate::support::{tar_listing, zip};
 
 /// The lines about entries that are in the archive, and the archive.
 #[track_caller]
 fn archived(repo: &Repo, args: &[&str]) -> (Vec<Value>, Vec<u8>) {
-    let scratch = Repo::scratch();
-    let manifest = scratch.path().join("manifest");
-    let option = format!("--manifest={}", manifest.display());
-    let archive = repo.sluice([&option[..]].iter().chain(args)).success();
-    let text = fs::read_to_string(manifest).expect("written");
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"));
-    let schema = Schema::read("manifest");
-    let mut lines: Vec<Value> = lines.inspect(|line| schema.accept(line)).collect();
+    let (mut lines, output) = repo.manifest(args);
+    let archive = output.success();
     if let Some(length) = lines[0].get("content_length") {
         assert_eq!(*length, archive.len());
     }

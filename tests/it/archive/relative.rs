@@ -1,6 +1,6 @@
 //! `--relative`: a sub-directory as the root, wherever the command runs.
 
-use crate::support::{Repo, cases};
+use crate::support::{Repo, cases, tar_listing::names};
 
 /// A repository with a directory that rules from above apply to, and a bare clone of it.
 fn repositories() -> (Repo, Repo) {
@@ -16,16 +16,6 @@ fn repositories() -> (Repo, Repo) {
     "#;
     let _ = repo.shell(script).success();
     (repo.clone(), repo.at("bare.git"))
-}
-
-fn names(archive: Vec<u8>) -> Vec<String> {
-    let mut archive = tar::Archive::new(&archive[..]);
-    let entries = archive.entries().expect("a tar");
-    let name = |entry: std::io::Result<tar::Entry<_>>| {
-        String::from_utf8_lossy(&entry.expect("an entry").path_bytes()).into_owned()
-    };
-    let names = entries.map(name);
-    names.filter(|name| name != "pax_global_header").collect()
 }
 
 #[test]
@@ -57,7 +47,7 @@ fn rules_from_above_apply() {
             .windows(41)
             .any(|bytes| bytes == format!("{commit}\n").as_bytes())
     );
-    assert_eq!(names(archive), ["V", "b.txt", "sub/", "sub/c"]);
+    assert_eq!(names(&archive), ["V", "b.txt", "sub/", "sub/c"]);
 }
 
 /// git runs in another directory then.
@@ -86,7 +76,7 @@ fn every_command_knows_it() {
     let changes = bare
         .sluice(["--relative=dir", "--base=HEAD~", "HEAD"])
         .success();
-    assert_eq!(names(changes), ["V", "sub/", "sub/c"]);
+    assert_eq!(names(&changes), ["V", "sub/", "sub/c"]);
     let text = |words: &[&str]| String::from_utf8(bare.sluice(words).success()).expect("text");
     assert!(text(&["ls", "--relative=dir", "HEAD"]).contains(" sub/c\n"));
     assert_eq!(
@@ -120,7 +110,7 @@ fn a_reader_is_not_told_what_is_no_directory() {
             "HEAD",
         ];
         let archive = bare.sluice(words).success();
-        assert_eq!(names(archive), [""; 0]);
+        assert_eq!(names(&archive), [""; 0]);
     }
 }
 
@@ -151,7 +141,7 @@ fn clients_may_name_a_directory() {
     }
     let names = |directory: &str| {
         let option = format!("--relative={directory}");
-        names(repo.served([&remote, &option, "HEAD"]).success())
+        names(&repo.served([&remote, &option, "HEAD"]).success())
     };
     assert_eq!(names("dir"), ["V", "b.txt", "sub/", "sub/c"]);
     assert_eq!(names("other"), [""; 0], "what is excluded stays so");

@@ -37,6 +37,7 @@ use tempfile::TempDir;
 
 use crate::leftovers::{NOTES, directory_on_disk, temporary_directory};
 use crate::support::process::{Output, Running, run, run_with_input};
+use crate::support::schema::Schema;
 
 /// The settings that must not change a byte, each tried with each.
 const THREADS: [&str; 3] = ["1", "2", "8"];
@@ -206,6 +207,51 @@ impl Repo {
     #[track_caller]
     pub(crate) fn sluice<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
         run(self.sluice_command().args(args))
+    }
+
+    /// The JSON that ours writes to standard output.
+    #[track_caller]
+    pub(crate) fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Value {
+        serde_json::from_slice(&self.sluice(args).success()).expect("JSON")
+    }
+
+    /// The summary of a run of ours, as its schema wants it, and the run.
+    #[track_caller]
+    pub(crate) fn summary<A: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+    ) -> (Value, Output) {
+        let (mut lines, output) = self.report("summary", args);
+        (lines.swap_remove(0), output)
+    }
+
+    /// The lines of the manifest of a run of ours, each as the schema wants it, and the run.
+    #[track_caller]
+    pub(crate) fn manifest<A: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+    ) -> (Vec<Value>, Output) {
+        self.report("manifest", args)
+    }
+
+    #[track_caller]
+    fn report<A: AsRef<OsStr>>(
+        &self,
+        kind: &str,
+        args: impl IntoIterator<Item = A>,
+    ) -> (Vec<Value>, Output) {
+        let place = Repo::scratch();
+        let file = place.path().join(kind);
+        let option = OsString::from(format!("--{kind}={}", file.display()));
+        let output = self.sluice([option].into_iter().chain(owned(args)));
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}\n{output}"));
+        let schema = Schema::read(kind);
+        let lines = text.lines().map(|line| {
+            let line = serde_json::from_str(line).expect("JSON");
+            schema.accept(&line);
+            line
+        });
+        (lines.collect(), output)
     }
 
     /// git's archive of what our command serves; `args` say from where.

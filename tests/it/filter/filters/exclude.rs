@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs};
 
 use proptest::prelude::*;
 
-use super::{GRAMMAR, files, summary, unpack};
+use super::{GRAMMAR, files, unpack};
 use crate::support::{Repo, forge, git_version, rounds};
 
 /// Paths that patterns tell apart.
@@ -238,7 +238,7 @@ fn an_excluded_directory_is_not_read() {
     forge::lose(&repo, "HEAD:ignored");
     assert_ne!(repo.sluice(["HEAD"]).code(), 0);
     for option in ["--exclude=/ignored", "--exclude=ignored/", "--exclude=i*d"] {
-        let (told, output) = summary(&repo, &[option, "HEAD"]);
+        let (told, output) = repo.summary(&[option, "HEAD"]);
         let _ = output.success();
         assert_eq!(told["directories"]["pruned"], 1);
     }

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use sluice_core::filter::ignore::Ignore;
 
-use super::{
-    GRAMMAR, IGNORE_FILE, IGNORED, archive_under, commit_without, files, names, summary, unpack,
-};
+use super::{GRAMMAR, IGNORE_FILE, IGNORED, archive_under, commit_without, files, names, unpack};
 use crate::support::Repo;
 use crate::support::forge;
 
@@ -174,7 +172,7 @@ fn a_pruned_directory_is_not_read() {
     unpack(&repo);
     forge::lose(&repo, "HEAD:ignored");
     assert_ne!(repo.sluice(["HEAD"]).code(), 0);
-    let (told, output) = summary(&repo, &[GRAMMAR, "HEAD"]);
+    let (told, output) = repo.summary(&[GRAMMAR, "HEAD"]);
     let _ = output.success();
     assert_eq!(told["directories"]["pruned"], 2);
     // kept/testdata is the other one. All others are the root and those above what is left.

@@ -1,6 +1,6 @@
 //! What a partial clone lacks, without a fetch: a failure, or something in its place.
 
-use super::{files, manifest, spoil, summary, unpack};
+use super::{files, spoil, unpack};
 use crate::support::tar_listing;
 use crate::support::{Repo, forge};
 
@@ -60,7 +60,7 @@ fn what_is_missing_may_be_left_out() {
     let repo = partial();
     let before = repo.git(["count-objects", "-v"]);
     assert_eq!(files(&repo, &["--missing=omit"]), [ATTRIBUTES]);
-    let (told, output) = summary(&repo, &["--missing=omit", "HEAD"]);
+    let (told, output) = repo.summary(&["--missing=omit", "HEAD"]);
     let _ = output.success();
     let blobs = repo
         .git(["ls-tree", "-r", "HEAD"])
@@ -97,7 +97,7 @@ fn something_may_take_its_place() {
         };
         assert_eq!([size("run.sh"), size("link")], kinds, "{args:?}");
     }
-    let (lines, _) = manifest(&repo, &["--missing=placeholder", "HEAD", "run.sh"]);
+    let (lines, _) = repo.manifest(&["--missing=placeholder", "HEAD", "run.sh"]);
     assert_eq!(
         (&lines[1]["disposition"], &lines[1]["reason"]),
         (&"placeholder".into(), &"missing".into())
@@ -129,7 +129,7 @@ fn what_is_missing_is_told() {
         ),
         (&["--missing=omit"], "left out", "omitted"),
     ] {
-        let (told, output) = summary(&repo, &[args, &["HEAD"]].concat());
+        let (told, output) = repo.summary(&[args, &["HEAD"]].concat());
         assert_eq!(output.code(), 0, "{output}");
         let count = told[field]["missing"].as_u64().expect("a number");
         assert!((1..=blobs as u64).contains(&count), "{count} of {blobs}");
@@ -163,8 +163,7 @@ fn loss_is_no_absence() {
         assert_eq!((output.code(), output.messages()), failure, "{args:?}");
         assert!(!tar_listing::is_complete(&output.stdout), "{args:?}");
     }
-    let head = repo.sluice(["info", "--missing=omit", "HEAD"]).success();
-    let head: serde_json::Value = serde_json::from_slice(&head).expect("it is JSON");
+    let head = repo.json(["info", "--missing=omit", "HEAD"]);
     assert_eq!(head["content_length"], serde_json::Value::Null);
 }
 

@@ -19,11 +19,8 @@ mod vectors;
 
 use std::fs;
 
-use serde_json::Value;
-
 use crate::support::Repo;
 use crate::support::forge;
-use crate::support::process::Output;
 use crate::support::tar_listing;
 
 /// Where the fixture keeps its rules, which mean the same in both grammars.
@@ -112,28 +109,4 @@ fn spoil_all(repo: &Repo) {
     for id in ids {
         spoil(repo, id);
     }
-}
-
-/// The summary that a run with these arguments writes, and the run.
-#[track_caller]
-fn summary(repo: &Repo, args: &[&str]) -> (Value, Output) {
-    let place = Repo::scratch();
-    let file = place.path().join("summary");
-    let option = format!("--summary={}", file.display());
-    let output = repo.sluice([&option[..]].iter().chain(args));
-    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}\n{output}"));
-    (serde_json::from_str(&text).expect("it is JSON"), output)
-}
-
-/// The lines of the manifest that a run with these arguments writes, and the run.
-#[track_caller]
-fn manifest(repo: &Repo, args: &[&str]) -> (Vec<Value>, Output) {
-    let place = Repo::scratch();
-    let file = place.path().join("manifest");
-    let option = format!("--manifest={}", file.display());
-    let output = repo.sluice([&option[..]].iter().chain(args));
-    let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}\n{output}"));
-    let lines = text.lines().map(serde_json::from_str);
-    let lines = lines.map(|line| line.expect("each is JSON")).collect();
-    (lines, output)
 }

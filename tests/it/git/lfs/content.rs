@@ -8,7 +8,6 @@ use super::{CONTENT, Lfs, place, pointer, sha256};
 use crate::commands::json::assert_lists_the_manifest;
 use crate::support::{
     Repo, noise,
-    schema::Schema,
     tar_listing::{names, records},
 };
 
@@ -124,16 +123,8 @@ fn size_limits() {
 #[test]
 fn reports_and_ranges() {
     let lfs = Lfs::with_files();
-    let place = Repo::scratch();
-    let option = format!("--manifest={}", place.path().join("manifest").display());
-    let archive = lfs.repo.sluice([CONTENT, &option, "HEAD"]).success();
-    let text = fs::read_to_string(place.path().join("manifest")).unwrap();
-    let lines: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let schema = Schema::read("manifest");
-    lines.iter().for_each(|line| schema.accept(line));
+    let (lines, output) = lfs.repo.manifest([CONTENT, "HEAD"]);
+    let archive = output.success();
     assert_eq!(lines[0]["content_length"], archive.len());
     let line = |path: &str| lines.iter().find(|line| line["path"] == path).expect(path);
     let (large, plain) = (line("d/large.bin"), line("plain.txt"));
@@ -141,8 +132,7 @@ fn reports_and_ranges() {
     assert_eq!(large["size"], 3_000_000);
     assert_eq!(large["id"], lfs.repo.git(["rev-parse", "HEAD:d/large.bin"]));
     assert_eq!(plain["lfs"], Value::Null);
-    let head = lfs.repo.sluice(["info", CONTENT, "HEAD"]).success();
-    let head: Value = serde_json::from_slice(&head).unwrap();
+    let head = lfs.repo.json(["info", CONTENT, "HEAD"]);
     assert_eq!(head["content_length"], archive.len());
     let range = lfs
         .repo

@@ -30,16 +30,12 @@ fn missing_objects() {
         lfs.sent(&["--missing=placeholder"], "a.bin"),
         text.as_bytes()
     );
-    let place = Repo::scratch();
-    let option = format!("--manifest={}", place.path().join("manifest").display());
     for (missing, disposition) in [("placeholder", "placeholder"), ("omit", "omitted")] {
         for more in ["--max-size=1g", "--threads=1"] {
             let missing = format!("--missing={missing}");
-            let args = [CONTENT, &missing, &option, more, "HEAD"];
-            let _ = lfs.repo.sluice(args).success();
-            let text = fs::read_to_string(place.path().join("manifest")).unwrap();
-            let mut lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-            let line: Value = lines.find(|line: &Value| line["path"] == "a.bin").unwrap();
+            let (lines, output) = lfs.repo.manifest([CONTENT, &missing, more, "HEAD"]);
+            assert_eq!(output.code(), 0, "{output}");
+            let line = lines.iter().find(|line| line["path"] == "a.bin").unwrap();
             assert_eq!(line["disposition"], disposition);
             assert_eq!(
                 (&line["reason"], &line["size"]),
@@ -64,23 +60,14 @@ fn objects_that_may_be_missing() {
     let (hash, text) = (sha256(b"small\n"), pointer(&sha256(b"small\n"), 6));
     let place = Repo::scratch();
     let cache = format!("--cache={}", place.path().join("cache").display());
-    let summary = format!("--summary={}", place.path().join("summary").display());
     let archive = || {
-        let words = [PRESENT, &cache, "--cache-always", &summary, "HEAD"];
-        let output = lfs.repo.sluice(words);
-        let told = fs::read(place.path().join("summary")).expect("every run writes a summary");
-        (
-            output,
-            serde_json::from_slice::<Value>(&told).expect("JSON"),
-        )
+        let words = [PRESENT, &cache, "--cache-always", "HEAD"];
+        lfs.repo.summary(words)
     };
-    let etag = || {
-        let told = lfs.repo.sluice(["info", PRESENT, "HEAD"]).success();
-        serde_json::from_slice::<Value>(&told).expect("JSON")["etag"].take()
-    };
+    let etag = || lfs.repo.json(["info", PRESENT, "HEAD"])["etag"].take();
     fs::rename(lfs.object(&hash), place.path().join("away")).unwrap();
     for _ in 0..2 {
-        let (output, told) = archive();
+        let (told, output) = archive();
         assert_eq!(
             output.messages(),
             "warning: 2 files are not in the repository and sent as placeholders\n"
@@ -101,7 +88,7 @@ fn objects_that_may_be_missing() {
     assert!(!names(&omitted).contains(&"a.bin".to_owned()));
     fs::rename(place.path().join("away"), lfs.object(&hash)).unwrap();
     for role in ["producer", "hit"] {
-        let (output, told) = archive();
+        let (told, output) = archive();
         assert_eq!(told["cache"]["role"], role);
         assert!(output.messages().is_empty());
         assert!(output.success() == complete);

@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeSet, fs};
 
-use serde_json::Value;
-
 use super::{Project, RECURSE, project};
 use crate::{
     git::partial::{fetches, missing, traced},
@@ -60,10 +58,8 @@ fn a_partial_superproject() {
     project.partial("lib", "blob:none", "mirror.git/modules/the-lib");
     project.partial("deep", "tree:0", "mirror.git/modules/the-lib/modules/deep");
     let (repo, trace) = traced(&mirror);
-    let args = [RECURSE, "--summary=summary", "HEAD"];
-    assert!(repo.sluice(args).success() == expected);
-    let summary = fs::read(repo.path().join("summary")).unwrap();
-    let summary: Value = serde_json::from_slice(&summary).unwrap();
+    let (summary, output) = repo.summary([RECURSE, "HEAD"]);
+    assert!(output.success() == expected);
     let count = fetches(&trace);
     assert_eq!(summary["fetch"]["fetches"], count);
     assert!(count <= 7, "{count}");

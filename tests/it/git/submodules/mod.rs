@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::{
     commands::json::assert_lists_the_manifest,
-    support::schema::Schema,
     support::tar_listing::{names, records},
     support::{Repo, cases, gunzip},
 };
@@ -43,8 +42,7 @@ fn filters_are_those_of_a_delta_without_changes_in_submodules() {
     repo.write("z.txt", "changed\n");
     commit(repo);
     let info = |args: &[&str]| {
-        let answer = repo.sluice([&["info", RECURSE], args].concat()).success();
-        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        let answer = repo.json([&["info", RECURSE], args].concat());
         answer["filters"].as_str().expect("there is one").to_owned()
     };
     let filters = info(&["HEAD~1"]);
@@ -198,16 +196,7 @@ fn formats_and_reports() {
         .sluice([RECURSE, "--format=zip", "HEAD"])
         .success();
     assert_eq!(crate::support::zip::names(&zip), names(&tar));
-    let (place, file) = (Repo::scratch(), "manifest");
-    let option = format!("--manifest={}", place.path().join(file).display());
-    let _ = superproject.sluice([RECURSE, &option, "HEAD"]).success();
-    let lines = fs::read_to_string(place.path().join(file)).unwrap();
-    let lines: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let schema = Schema::read("manifest");
-    lines.iter().for_each(|line| schema.accept(line));
+    let (lines, _) = superproject.manifest([RECURSE, "HEAD"]);
     assert_eq!(lines[0]["content_length"], tar.len());
     let of = |path: &str| lines.iter().find(|line| line["path"] == path).expect(path);
     let id = |repo: &Repo, name: &str| repo.git(["rev-parse", name]);
@@ -229,8 +218,7 @@ fn formats_and_reports() {
         of("libs/lib/sub/deep/top.txt")["submodule"],
         "libs/lib/sub/deep"
     );
-    let head = superproject.sluice(["info", RECURSE, "HEAD"]).success();
-    let head: Value = serde_json::from_slice(&head).unwrap();
+    let head = superproject.json(["info", RECURSE, "HEAD"]);
     assert_eq!(head["content_length"], tar.len());
     let half = tar.len() / 2;
     let first = format!("--byte-range=0-{}", half - 1);

@@ -2,8 +2,6 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use serde_json::Value;
-
 use super::{Project, RECURSE, add_submodule, commit, files, new, project};
 use crate::{support::Repo, support::tar_listing::names};
 
@@ -320,8 +318,7 @@ fn entity_tags() {
     let tag = |repo: &Repo, args: &[&str]| {
         // The file `version` depends on more than the commit.
         let args = [&["info", RECURSE], args, &["*.txt", "*.c"]].concat();
-        let head: Value = serde_json::from_slice(&repo.sluice(args).success()).unwrap();
-        head["etag"].clone()
+        repo.json(args)["etag"].take()
     };
     let first = tag(superproject, &["HEAD"]);
     assert!(first.is_string());
@@ -340,9 +337,6 @@ fn entity_tags() {
     assert_ne!(converted, first);
     inner.git(["config", "--unset", "core.autocrlf"]);
     assert_eq!(tag(superproject, &["HEAD"]), first);
-    let changes = superproject
-        .sluice(["info", RECURSE, "--base=HEAD", "HEAD"])
-        .success();
-    let changes: Value = serde_json::from_slice(&changes).unwrap();
+    let changes = superproject.json(["info", RECURSE, "--base=HEAD", "HEAD"]);
     assert_eq!(changes["etag_reason"], "changes in submodules are archived");
 }

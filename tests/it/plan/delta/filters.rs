@@ -20,13 +20,8 @@ impl History {
     /// The hash in the manifest of the archive of `treeish`.
     #[track_caller]
     fn filters(&self, treeish: &str, options: &[&str]) -> Value {
-        let manifest = self.git.join("manifest");
-        let report = format!("--manifest={}", manifest.display());
-        let _ = self.sluice(&[&[&report[..]], options].concat(), treeish);
-        let text = fs::read_to_string(&manifest).expect("it was written");
-        let header: Value =
-            serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
-        header["filters"].clone()
+        let (mut lines, _) = self.repo.manifest([options, &[treeish]].concat());
+        lines[0]["filters"].take()
     }
 }
 
@@ -38,9 +33,7 @@ fn they_are_the_same_for_each_commit_and_door() {
         let hash = filters.as_str().expect("there is one");
         assert_eq!(history.filters("new", options), filters);
         let info = [&["info"], options, &["new"]].concat();
-        let info: Value =
-            serde_json::from_slice(&history.repo.sluice(info).success()).expect("JSON");
-        assert_eq!(info["filters"], filters);
+        assert_eq!(history.repo.json(info)["filters"], filters);
         let threads = [options, &["-j8", "--memory=64m"]].concat();
         assert_eq!(history.filters("new", &threads), filters);
         let given = format!("--base-filters={hash}");
@@ -60,7 +53,7 @@ fn another_option_is_noticed() {
         "--no-attributes",
         "--exclude=x",
         "--profile=searcher",
-        "--symlinks=omit",
+        "--symlinks=file",
         "--prefix=p/",
         "--pax-notes",
         &rules,
