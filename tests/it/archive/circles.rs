@@ -38,12 +38,6 @@ fn replace_nothing(repo: &Repo) {
     fs::remove_dir_all(repo.path().join(".git/refs/replace")).expect("our own");
 }
 
-/// The same claim without the matrix of threads and memory, which the revision does not depend on.
-#[track_caller]
-fn assert_same(repo: &Repo, args: &[&str]) {
-    repo.assert_same_within(&["2"], &["256m"], args);
-}
-
 #[track_caller]
 fn assert_fatal(repo: &Repo, revision: &str, message: &str) {
     let output = repo.sluice([revision]);
@@ -58,17 +52,17 @@ fn symbolic_refs_in_circles() {
     symbolic_ref(&repo, "refs/heads/one", "refs/heads/other");
     symbolic_ref(&repo, "refs/heads/other", "refs/heads/one");
     for name in ["one", "heads/other", "one~1", "one^{tree}", "one:d"] {
-        assert_same(&repo, &[name]);
+        repo.assert_same_once([name]);
     }
     // Another ref of that name serves.
     symbolic_ref(&repo, "refs/tags/main", "refs/tags/main");
     for name in ["main", "main~1", "main:d"] {
-        assert_same(&repo, &[name]);
+        repo.assert_same_once([name]);
     }
     for head in ["refs/heads/one", "HEAD"] {
         symbolic_ref(&repo, "HEAD", head);
         for name in ["HEAD", "@", "HEAD~1"] {
-            assert_same(&repo, &[name]);
+            repo.assert_same_once([name]);
         }
     }
 }
@@ -81,7 +75,7 @@ fn symbolic_refs_in_a_row() {
         let name = format!("refs/heads/link-{number}");
         symbolic_ref(&repo, &name, &last);
         for what in ["", "~1", ":d"] {
-            assert_same(&repo, &[&format!("link-{number}{what}")]);
+            repo.assert_same_once([&format!("link-{number}{what}")]);
         }
         last = name;
     }
@@ -109,7 +103,7 @@ fn replacements_in_circles() {
             assert_eq!(repo.archive([name]).messages(), format!("{message}\n"));
         }
         for name in ["HEAD~1", "HEAD:d"] {
-            assert_same(&repo, &[name]);
+            repo.assert_same_once([name]);
         }
         let served = repo.served(["--remote=.", "HEAD"]);
         assert!(served.code() != 0, "{served}");
@@ -117,7 +111,7 @@ fn replacements_in_circles() {
     }
     // What is not read is not looked for.
     replace(&repo, &file, &file);
-    assert_same(&repo, &["HEAD", "d"]);
+    repo.assert_same_once(["HEAD", "d"]);
 }
 
 #[test]
@@ -127,7 +121,7 @@ fn replacements_in_a_row() {
     let mut last = forge::blob(&repo, "the last\n");
     for number in 0..6 {
         replace(&repo, &file, &last);
-        assert_same(&repo, &["HEAD"]);
+        repo.assert_same_once(["HEAD"]);
         let next = forge::blob(&repo, number.to_string());
         replace(&repo, &next, &last);
         last = next;
@@ -144,7 +138,7 @@ fn commits_replaced_in_a_row() {
     replace(&repo, &commit, &first);
     replace(&repo, &first, &second);
     for name in ["HEAD", "HEAD^{tree}", "HEAD:", "HEAD:d", "HEAD~1"] {
-        assert_same(&repo, &[name]);
+        repo.assert_same_once([name]);
     }
 }
 
@@ -159,7 +153,7 @@ fn replacements_by_refs_of_all_kinds() {
     replace(&repo, &file, "ref: refs/other");
     repo.write(".git/refs/other", format!("{other}\n"));
     assert!(repo.archive(["HEAD"]).success() != unreplaced);
-    assert_same(&repo, &["HEAD"]);
+    repo.assert_same_once(["HEAD"]);
 
     for broken in [
         "ref: refs/nosuch",
@@ -176,9 +170,9 @@ fn replacements_by_refs_of_all_kinds() {
     fs::create_dir_all(&below).expect("our own");
     fs::write(below.join(&file), format!("{other}\n")).expect("our own");
     assert!(repo.archive(["HEAD"]).success() != unreplaced);
-    assert_same(&repo, &["HEAD"]);
+    repo.assert_same_once(["HEAD"]);
     replace(&repo, &file, &other);
-    assert_same(&repo, &["HEAD"]);
+    repo.assert_same_once(["HEAD"]);
 }
 
 /// git never ends: a tag is replaced by a tag of itself.
@@ -215,7 +209,7 @@ fn parents_in_circles() {
     let child = repo.git(["commit-tree", "-m", "x", "-p", "HEAD", "HEAD:d"]);
     replace(&repo, &commit, &child);
     for name in ["HEAD~1", "HEAD~3000000", "HEAD~30000000000", "HEAD^1^1^1"] {
-        assert_same(&repo, &[name]);
+        repo.assert_same_once([name]);
     }
 }
 

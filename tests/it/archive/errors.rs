@@ -30,9 +30,9 @@ fn no_repository() {
     let message = format!("fatal: not a git repository: '{missing}'\n");
     elsewhere.assert_both_die(["HEAD"], &message);
     nowhere.write(".git", "nothing of use\n");
-    nowhere.assert_same(["HEAD"]);
+    nowhere.assert_same_once(["HEAD"]);
     nowhere.write(".git", format!("gitdir: {missing}\n"));
-    nowhere.assert_same(["HEAD"]);
+    nowhere.assert_same_once(["HEAD"]);
 }
 
 #[test]
@@ -80,11 +80,13 @@ fn malformed_configuration() {
     // The configuration comes before the tree-ish and the output file.
     repo.clone()
         .with(["-c", "tar.umask=x"])
-        .assert_same(["-o", "missing/file", "nosuch"]);
+        .assert_same_once(["-o", "missing/file", "nosuch"]);
     for setting in cases(
         "core.autocrlf=sideways | core.bigFileThreshold=much | core.ignoreCase=perhaps | tar.umask",
     ) {
-        repo.clone().with(["-c", setting]).assert_same(["HEAD"]);
+        repo.clone()
+            .with(["-c", setting])
+            .assert_same_once(["HEAD"]);
     }
 }
 
@@ -250,13 +252,13 @@ fn missing_trees() {
 #[test]
 fn missing_commit() {
     let (repo, _) = without("basic", "HEAD");
-    repo.assert_same(["HEAD"]);
-    repo.assert_same(["HEAD~1"]);
-    repo.assert_same(["v1"]);
+    repo.assert_same_once(["HEAD"]);
+    repo.assert_same_once(["HEAD~1"]);
+    repo.assert_same_once(["v1"]);
     let (repo, _) = without("basic", "v1");
-    repo.assert_same(["v1"]);
+    repo.assert_same_once(["v1"]);
     let (repo, _) = without("basic", "v1^{}");
-    repo.assert_same(["v1"]);
+    repo.assert_same_once(["v1"]);
 }
 
 /// An entry that claims to be what it is not. A file that is a tree git writes as it is stored; a
@@ -285,7 +287,7 @@ fn refs_with_words_behind_the_id() {
     for behind in ["", "\n", "\n\n", " x", "\tx\n", "\r\n", "x", "\0", "0\n"] {
         for name in ["refs/heads/odd", "refs/bisect/odd", "ODD_HEAD"] {
             repo.write(format!(".git/{name}"), format!("{id}{behind}"));
-            repo.assert_same([name]);
+            repo.assert_same_once([name]);
         }
     }
     repo.write(format!(".git/refs/replace/{id}"), format!("{id}x"));
@@ -386,7 +388,7 @@ fn names_of_any_bytes_around_a_repository() {
 
 #[test]
 fn logs_that_are_too_short() {
-    Repo::from("basic").assert_same(["HEAD@{99}"]);
+    Repo::from("basic").assert_same_once(["HEAD@{99}"]);
 }
 
 /// git finds it out while it writes, where it does not go over the whole tree beforehand.
@@ -429,6 +431,6 @@ fn missing_trees_that_are_left_out() {
 #[test]
 fn attributes_from_a_missing_tree() {
     let repo = Repo::from("basic").env("GIT_ATTR_SOURCE", forge::made_up(0x12));
-    repo.assert_same(["HEAD"]);
-    repo.assert_same(["HEAD", "nosuch"]);
+    repo.assert_same_once(["HEAD"]);
+    repo.assert_same_once(["HEAD", "nosuch"]);
 }

@@ -146,14 +146,15 @@ fn a_user_file_of_bad_syntax() {
     let repo = committed();
     repo.write("user", "[x");
     let user = repo.path().join("user");
-    repo.env("GIT_CONFIG_GLOBAL", user).assert_same(["HEAD"]);
+    repo.env("GIT_CONFIG_GLOBAL", user)
+        .assert_same_once(["HEAD"]);
 }
 
 /// A setting of which the other commands warn is no warning about a name.
 #[test]
 fn a_setting_for_other_commands() {
     let repo = committed().with(["-c", "core.fsync=nothing"]);
-    repo.assert_same_within(&["2"], &["1m"], ["nosuch"]);
+    repo.assert_same_once(["nosuch"]);
 }
 
 /// Values that decide how objects, refs and attributes are read.
@@ -253,8 +254,8 @@ fn a_filter_whose_name_is_not_utf8() {
         b"[filter \"gr\xf6\xdfe\"]\nsmudge = tr a b\nrequired\n[diff \"gr\xf6\"]\nbinary\n",
     );
     fs::write(&file, &config).expect("our own");
-    repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
-    repo.assert_same_within(&["2"], &["1m"], ["--format=zip", "HEAD"]);
+    repo.assert_same_once(["HEAD"]);
+    repo.assert_same_once(["--format=zip", "HEAD"]);
     config.extend(b"[filter \"gr\xf6\xdfe\"]\nsmudge\n");
     fs::write(&file, &config).expect("our own");
     let (ours, theirs) = (repo.sluice(["HEAD"]), repo.archive(["HEAD"]));
@@ -273,7 +274,7 @@ fn messages_about_a_configuration_that_git_accepts() {
         "[a \"b\0\"]\nk\n[a]\nb=1\x002\n",
     ] {
         fs::write(&user, text).expect("our own");
-        with_user.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+        with_user.assert_same_once(["HEAD"]);
     }
     for condition in ["gitdir:./x", "gitdir/i:./", "gitdir:x", "onbranch:./"] {
         let repo = repo
@@ -281,7 +282,7 @@ fn messages_about_a_configuration_that_git_accepts() {
             .env("GIT_CONFIG_COUNT", "1")
             .env("GIT_CONFIG_KEY_0", format!("includeIf.{condition}.path"))
             .env("GIT_CONFIG_VALUE_0", "/dev/null");
-        repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+        repo.assert_same_once(["HEAD"]);
     }
 }
 
@@ -320,7 +321,7 @@ fn a_nul_in_files() {
         "[tar]\numask = 0\x007 | [tar \"x\0y\"]\ncommand = cat | [tar]\numask\0 = 0 | # \0\n[tar]\numask=0",
     ) {
         fs::write(&file, format!("{sound}{text}\n")).expect("our own");
-        repo.assert_same_within(&["2"], &["1m"], ["HEAD"]);
+        repo.assert_same_once(["HEAD"]);
     }
     fs::write(&file, sound).expect("our own");
     fs::create_dir(repo.path().join("linked")).expect("our own");
@@ -345,7 +346,8 @@ fn values_that_are_not_utf8() {
     let name = OsStr::from_bytes(b"caf\xe9");
     fs::write(repo.path().join(name), "dir export-ignore\n").expect("our own");
     let setting = OsStr::from_bytes(b"core.attributesFile=caf\xe9");
-    repo.with([OsStr::new("-c"), setting]).assert_same(["HEAD"]);
+    repo.with([OsStr::new("-c"), setting])
+        .assert_same_once(["HEAD"]);
 }
 
 /// A boolean without a value holds; a number or a command without one is refused.
@@ -360,7 +362,7 @@ fn keys_without_a_value() {
          [filter \"f\"]\n\trequired",
     ) {
         set(lines);
-        repo.assert_same(["HEAD"]);
+        repo.assert_same_once(["HEAD"]);
     }
     for (lines, message) in [
         (

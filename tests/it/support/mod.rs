@@ -332,6 +332,12 @@ impl Repo {
         self.assert_same_within(&THREADS, &MEMORY, args);
     }
 
+    /// The same within one limit, where neither threads nor memory have a say: in names, configuration and messages.
+    #[track_caller]
+    pub(crate) fn assert_same_once<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
+        self.assert_same_within(&["2"], &["256m"], args);
+    }
+
     /// The same for some of these limits only, where a test has many cases.
     #[track_caller]
     pub(crate) fn assert_same_within<A: AsRef<OsStr>>(
