@@ -144,10 +144,10 @@ fn sizes_of_loose_objects() {
     let headers = cases(
         "blob 1099511627776\0abc | blob 18446744073709551615\0abc | blob 99999999999999999999999\0abc | \
          blob 4\0abc | blob 2\0abc | blob -1\0abc | blob \0abc | blob\0abc | blob 3 | tree 3\0abc | \
-         nonsense 3\0abc |  | blob 3abc | blob 05\012345 | blob +5\012345 | blob 00\012345 | blob  5\012345 | \
-         blob 5 \012345 | blob 0x5\012345",
+         nonsense 3\0abc |  | blob 3abc | blob 05\0abcde | blob +5\0abcde | blob 00\0abcde | blob  5\0abcde | \
+         blob 5 \0abcde | blob 0x5\0abcde",
     );
-    let long = format!("blob {}5\012345", "0".repeat(30));
+    let long = format!("blob {}5\0abcde", "0".repeat(30));
     for header in headers.chain([&long[..]]) {
         let id = made_up(0xbb);
         forge::loose(&repo, &id, header.as_bytes());

@@ -286,8 +286,7 @@ fn files_of_rules_may_be_secret() {
 fn an_ignored_directory_is_told_only_if_all_of_it_may_be_known() {
     let repo = guarded("/**\n-/secret/HUSH-plan\n");
     let told = |repo: &Repo| {
-        let (lines, output) =
-            repo.manifest(&[UNDER, "--exclude=secret", "--exclude=kept/", "HEAD"]);
+        let (lines, output) = repo.manifest([UNDER, "--exclude=secret", "--exclude=kept/", "HEAD"]);
         let _ = output.success();
         let omitted = lines.iter().filter(|line| line["disposition"] == "omitted");
         let paths = omitted.map(|line| line["path"].as_str().expect("it is text").to_owned());
@@ -371,7 +370,7 @@ fn the_summary_is_that_of_what_may_be_known() {
         &["--profile=zoekt"],
     ] {
         let figures = |commit: &str| {
-            let (mut told, output) = repo.summary(&[args, &[UNDER, commit]].concat());
+            let (mut told, output) = repo.summary([args, &[UNDER, commit]].concat());
             let _ = output.success();
             let told = told.as_object_mut().expect("it is one");
             for varying in ["commit", "tree", "seconds", "peak_memory"] {
@@ -399,7 +398,7 @@ fn the_summary_of_a_delta_is_that_of_what_may_be_known() {
     let twin = repo.git(["commit-tree", "-m", "twin", &tree]);
     let figures = |ends: [&str; 2], options: &[&str]| {
         let base = format!("--base={}", ends[0]);
-        let (mut told, output) = repo.summary(&[options, &[UNDER, &base, ends[1]]].concat());
+        let (mut told, output) = repo.summary([options, &[UNDER, &base, ends[1]]].concat());
         let _ = output.success();
         let told = told.as_object_mut().expect("it is one");
         for varying in ["base", "commit", "tree", "seconds", "peak_memory"] {
@@ -425,7 +424,7 @@ fn the_summary_of_a_delta_is_that_of_what_may_be_known() {
 #[test]
 fn counts_are_of_what_may_be_known() {
     let repo = guarded("/kept/file\n");
-    let (told, output) = repo.summary(&[UNDER, "HEAD"]);
+    let (told, output) = repo.summary([UNDER, "HEAD"]);
     let _ = output.success();
     assert_eq!((&told["entries"], &told["files"]), (&2.into(), &1.into()));
     assert_eq!(told["directories"]["pruned"], 0);

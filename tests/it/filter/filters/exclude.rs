@@ -238,7 +238,7 @@ fn an_excluded_directory_is_not_read() {
     forge::lose(&repo, "HEAD:ignored");
     assert_ne!(repo.sluice(["HEAD"]).code(), 0);
     for option in ["--exclude=/ignored", "--exclude=ignored/", "--exclude=i*d"] {
-        let (told, output) = repo.summary(&[option, "HEAD"]);
+        let (told, output) = repo.summary([option, "HEAD"]);
         let _ = output.success();
         assert_eq!(told["directories"]["pruned"], 1);
     }

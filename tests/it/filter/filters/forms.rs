@@ -167,9 +167,9 @@ fn links_may_be_files() {
     // Nothing else could be a target.
     let stand_in = ('0', "0000664".into(), vec![]);
     assert_eq!(record(&["--max-size=11", "--large=empty"]), stand_in);
-    let (told, _) = repo.summary(&["--symlinks=file", "--max-size=11", "HEAD", "links"]);
+    let (told, _) = repo.summary(["--symlinks=file", "--max-size=11", "HEAD", "links"]);
     assert_eq!(told["files"], 0);
-    let (told, _) = repo.summary(&["--symlinks=file", "HEAD", "links"]);
+    let (told, _) = repo.summary(["--symlinks=file", "HEAD", "links"]);
     assert_eq!(told["files"], 1);
 }
 
@@ -178,7 +178,7 @@ fn submodules_may_be_nothing() {
     let repo = Repo::from("filters");
     assert!(names(&repo, &[]).contains(&"module/".into()));
     assert!(!names(&repo, &["--submodules=omit"]).contains(&"module/".into()));
-    let (lines, output) = repo.manifest(&["--submodules=omit", "HEAD", "module"]);
+    let (lines, output) = repo.manifest(["--submodules=omit", "HEAD", "module"]);
     let _ = output.success();
     assert_eq!(lines[1]["disposition"], "omitted");
     assert_eq!(

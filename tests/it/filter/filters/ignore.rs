@@ -172,7 +172,7 @@ fn a_pruned_directory_is_not_read() {
     unpack(&repo);
     forge::lose(&repo, "HEAD:ignored");
     assert_ne!(repo.sluice(["HEAD"]).code(), 0);
-    let (told, output) = repo.summary(&[GRAMMAR, "HEAD"]);
+    let (told, output) = repo.summary([GRAMMAR, "HEAD"]);
     let _ = output.success();
     assert_eq!(told["directories"]["pruned"], 2);
     // kept/testdata is the other one. All others are the root and those above what is left.

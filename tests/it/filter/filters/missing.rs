@@ -60,7 +60,7 @@ fn what_is_missing_may_be_left_out() {
     let repo = partial();
     let before = repo.git(["count-objects", "-v"]);
     assert_eq!(files(&repo, &["--missing=omit"]), [ATTRIBUTES]);
-    let (told, output) = repo.summary(&["--missing=omit", "HEAD"]);
+    let (told, output) = repo.summary(["--missing=omit", "HEAD"]);
     let _ = output.success();
     let blobs = repo
         .git(["ls-tree", "-r", "HEAD"])
@@ -97,7 +97,7 @@ fn something_may_take_its_place() {
         };
         assert_eq!([size("run.sh"), size("link")], kinds, "{args:?}");
     }
-    let (lines, _) = repo.manifest(&["--missing=placeholder", "HEAD", "run.sh"]);
+    let (lines, _) = repo.manifest(["--missing=placeholder", "HEAD", "run.sh"]);
     assert_eq!(
         (&lines[1]["disposition"], &lines[1]["reason"]),
         (&"placeholder".into(), &"missing".into())
@@ -129,7 +129,7 @@ fn what_is_missing_is_told() {
         ),
         (&["--missing=omit"], "left out", "omitted"),
     ] {
-        let (told, output) = repo.summary(&[args, &["HEAD"]].concat());
+        let (told, output) = repo.summary([args, &["HEAD"]].concat());
         assert_eq!(output.code(), 0, "{output}");
         let count = told[field]["missing"].as_u64().expect("a number");
         assert!((1..=blobs as u64).contains(&count), "{count} of {blobs}");

@@ -83,7 +83,7 @@ fn assert_tells_of_the_archive(repo: &Repo, revision: &str, options: &[&str]) {
         let with = |threads: &str| {
             let format = format!("--format={format}");
             let common = [&format[..], threads];
-            repo.manifest(&[&common[..], options, &[revision]].concat())
+            repo.manifest([&common[..], options, &[revision]].concat())
         };
         let (lines, output) = with("--threads=1");
         let (again, _) = with("--threads=4");
@@ -163,7 +163,7 @@ fn the_manifest_tells_of_the_archive() {
 #[test]
 fn names_that_are_no_text_are_told() {
     let repo = Repo::from("filters");
-    let (lines, output) = repo.manifest(&["HEAD", "caf*"]);
+    let (lines, output) = repo.manifest(["HEAD", "caf*"]);
     let _ = output.success();
     let told = entries(lines);
     assert_eq!(path_of(&told[0]), b"caf\xe9");
@@ -181,7 +181,7 @@ fn what_is_not_sent_is_told_with_its_reason() {
         "--submodules=omit",
         "HEAD",
     ];
-    let (lines, output) = repo.manifest(&args);
+    let (lines, output) = repo.manifest(args);
     let _ = output.success();
     let told: BTreeMap<String, Value> = entries(lines)
         .into_iter()
@@ -202,7 +202,7 @@ fn what_is_not_sent_is_told_with_its_reason() {
         assert_eq!(line.get("reason").and_then(Value::as_str), reason, "{path}");
         assert_eq!(line.get("size").and_then(Value::as_u64), size, "{path}");
     }
-    let (told, output) = repo.summary(&args);
+    let (told, output) = repo.summary(args);
     let archive = output.success();
     assert_eq!(told["complete"], true);
     assert_eq!(told["bytes_out"], archive.len());
@@ -222,12 +222,12 @@ fn a_run_that_fails_is_not_complete() {
     for format in ["--format=tar", "--format=zip"] {
         for threads in ["--threads=1", "--threads=4"] {
             let args = [format, threads, "HEAD"];
-            let (lines, output) = repo.manifest(&args);
+            let (lines, output) = repo.manifest(args);
             assert_eq!(output.code(), 255, "{output}");
             assert!(!output.stdout.is_empty() && !tar_listing::is_complete(&output.stdout));
             crate::archive::readers::assert_rejected(&output.stdout);
             assert!(lines.len() > 1 && lines.iter().all(|line| line.get("end").is_none()));
-            let (told, output) = repo.summary(&args);
+            let (told, output) = repo.summary(args);
             assert_eq!(told["complete"], false);
             let error = told["error"].as_str().expect("it is told");
             assert!(
@@ -261,7 +261,7 @@ fn nothing_to_send_may_be_told_by_the_status() {
     let repo = Repo::copy("filters");
     let all = ["--exclude=**", "HEAD"];
     assert!(tar_listing::is_complete(&repo.sluice(all).success()));
-    let (told, output) = repo.summary(&[&["--fail-if-empty"][..], &all].concat());
+    let (told, output) = repo.summary([&["--fail-if-empty"][..], &all].concat());
     assert_eq!(output.code(), 4, "{output}");
     assert!(tar_listing::is_complete(&output.stdout));
     assert_eq!(

@@ -137,7 +137,7 @@ fn a_blob_above_the_limit_is_not_inflated() {
     for form in ["--large=omit", "--large=empty", "--large=placeholder"] {
         assert!(!names(&loose, &["--max-size=4096", form]).is_empty());
     }
-    let (lines, output) = loose.manifest(&["--max-size=4096", "HEAD"]);
+    let (lines, output) = loose.manifest(["--max-size=4096", "HEAD"]);
     let _ = output.success();
     let over = lines
         .iter()
@@ -202,7 +202,7 @@ fn headers_do_not_hide_a_size() {
     for (limit, expected) in [("499999", &["base"][..]), ("500000", &["base", "delta"])] {
         let limit = format!("--max-size={limit}");
         for memory in ["--memory=1m", "--memory=64m"] {
-            let (told, output) = repo.summary(&[&limit, memory, &commit]);
+            let (told, output) = repo.summary([&limit, memory, &commit]);
             assert_eq!(
                 tar_listing::names(&output.success()),
                 expected,
@@ -260,7 +260,7 @@ fn nothing_above_the_limit_is_read() {
         (&["--max-size=4096", "--large=keep"], 0),
         (&["--max-size=4096", "--binary=omit"], 4),
     ] {
-        let (told, output) = repo.summary(&[args, &["--no-attributes", "HEAD"]].concat());
+        let (told, output) = repo.summary([args, &["--no-attributes", "HEAD"]].concat());
         let _ = output.success();
         let counts = ["read", "skipped", "wasted"].map(|name| told["blobs"][name].clone());
         assert_eq!(

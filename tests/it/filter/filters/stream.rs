@@ -128,7 +128,7 @@ fn a_stream_without_files_is_told() {
     let commit = forge::commit(&repo, &entries);
     for format in ["--format=tar", "--format=zip"] {
         let args = [format, "--binary=omit", "--fail-if-empty", &commit];
-        let (told, output) = repo.summary(&args);
+        let (told, output) = repo.summary(args);
         assert_eq!(output.code(), 4, "{output}");
         assert_eq!(output.messages(), "fatal: there is no file to send\n");
         assert_eq!(
@@ -137,7 +137,7 @@ fn a_stream_without_files_is_told() {
         );
         assert_eq!(told["entries"], 1);
     }
-    let (told, output) = repo.summary(&["--binary=empty", "--fail-if-empty", &commit]);
+    let (told, output) = repo.summary(["--binary=empty", "--fail-if-empty", &commit]);
     assert_eq!((output.code(), &told["files"]), (0, &1.into()));
 }
 
@@ -168,6 +168,6 @@ fn a_manifest_that_cannot_be_written_cuts_the_archive() {
     let run = "git-sluice --manifest=../manifest HEAD";
     let output = repo.shell(&format!("({limit}; {run}) | cat"));
     crate::archive::readers::assert_rejected(&output.stdout);
-    let (lines, output) = repo.manifest(&["HEAD"]);
+    let (lines, output) = repo.manifest(["HEAD"]);
     assert!(lines.len() > 2 && output.code() == 255, "{output}");
 }
