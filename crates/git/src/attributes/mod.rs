@@ -256,8 +256,9 @@ impl Attributes {
         let name = name.as_bstr();
         let source = &self.settings.source;
         let content = source.read(reader, directory, name, find)?;
-        if content.is_missing {
-            if self.settings.needs_files && !reader.notes_missing() {
+        // Otherwise it is fetched, and the run begins again.
+        if content.is_missing && !reader.notes_missing() {
+            if self.settings.needs_files {
                 return Err(source::missing(name));
             }
             self.settings.shareable.withdraw();
