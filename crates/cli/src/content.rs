@@ -99,7 +99,7 @@ impl ContentOptions {
 pub struct Encoding {
     /// Choose the archive format; --list prints all
     ///
-    /// -<number> sets the compression level: 0 to 9 for a tar.gz or a zip, 1 to 19 for a tar.zst.
+    /// -0 to -9 set the compression level of a tar.gz or a zip, -1 to -19 that of a tar.zst.
     #[arg(long, value_name = "fmt")]
     pub format: Option<OsString>,
 
