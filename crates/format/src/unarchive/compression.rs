@@ -249,17 +249,18 @@ pub(super) fn open(mut stream: Box<dyn Read + Send>, raw: Raw) -> Result<Opened>
         raw,
         is_hashed: compression == Some(Compression::Gzip),
     };
-    let buffered = BufReader::with_capacity(BUFFER, tap);
+    let buffered = |tap| BufReader::with_capacity(BUFFER, tap);
     let plain = match compression {
+        // The reader of tars has buffers.
         None => Plain {
-            bytes: Box::new(buffered),
+            bytes: Box::new(tap),
             program: None,
         },
-        Some(Compression::Gzip) => on_a_thread(Members::new(buffered))?,
+        Some(Compression::Gzip) => on_a_thread(Members::new(buffered(tap)))?,
         Some(Compression::Zstd) => {
-            on_a_thread(zstd::Decoder::with_buffer(buffered).map_err(unreadable)?)?
+            on_a_thread(zstd::Decoder::with_buffer(buffered(tap)).map_err(unreadable)?)?
         }
-        Some(other) => by_program(other, buffered)?,
+        Some(other) => by_program(other, buffered(tap))?,
     };
     Ok(Opened::Tar(plain, compression))
 }
