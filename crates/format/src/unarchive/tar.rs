@@ -392,7 +392,6 @@ impl TarEntry {
     fn take_stated(&mut self, pending: Pending, dialect: Dialect) -> Option<SparseRecords> {
         let is_alone = pending.dialect.is_none();
         let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
-        let has_link = pending.link.is_some() && pending.dialect == Some(Dialect::Ustar);
         let size = pending.size.unwrap_or(self.size);
         let is_same = size == self.size || (size >= grammar::LARGE && self.size == 0);
         // Programs that look at this name only take a file for a directory.
@@ -400,7 +399,8 @@ impl TarEntry {
         self.require(is_alone || pending.dialect == Some(dialect), grammar::ORDER);
         self.require(is_alone || !is_v7, grammar::SLASH);
         self.require(is_same, grammar::SIZES);
-        self.require(is_link || !has_link, grammar::FORMAT);
+        // busybox makes a hard link of a file that has a target.
+        self.require(is_link || pending.link.is_none(), grammar::FORMAT);
         self.size = size;
         // Programs that take these names do not look at those in the header.
         self.path = pending.path.unwrap_or(std::mem::take(&mut self.path));

@@ -254,6 +254,24 @@ fn deep_directories() {
     assert_eq!(output.code(), 1, "{}", output.messages());
 }
 
+/// busybox makes a hard link of a file that has a target.
+#[test]
+fn a_long_target_before_a_file() {
+    let (repo, a) = small();
+    for (flag, code) in [(b'L', 0), (b'K', 1)] {
+        let mut long = header(b"././@LongLink", flag, b"", 4);
+        long.extend_from_slice(b"p/a\0");
+        long.resize(1024, 0);
+        let mut entries = [long, a.clone()];
+        for entry in &mut entries {
+            entry[257..265].copy_from_slice(b"ustar  \0");
+            seal(entry, 0);
+        }
+        let output = repo.compare_bytes(&archive(&entries), "HEAD");
+        assert_eq!(output.code(), code, "{output}");
+    }
+}
+
 /// Entries beyond the memory end the run, and say what helps.
 #[test]
 fn more_entries_than_memory() {
