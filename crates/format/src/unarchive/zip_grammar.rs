@@ -136,9 +136,10 @@ fn check_attributes(fixed: &[u8], name: &[u8], doubt: &mut Doubt) {
     let is_plain = is_directory || matches!(mode & !0o666, 0 | 0o100_000);
     let is_known = UNIX.contains(&host) || (DOS.contains(&host) && is_plain);
     let is_right = match mode >> 12 {
+        0 => true,
         0o04 => is_directory,
-        0o10 | 0o12 => !is_directory,
-        _ => true,
+        // What is neither a file nor a link has another type than the tree says.
+        _ => !is_directory,
     };
     require(doubt, is_known && low & !ATTRIBUTES == 0, HOST);
     require(

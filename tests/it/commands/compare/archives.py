@@ -182,7 +182,12 @@ DENSE = {"busybox"}
 
 def tree(top, is_plain):
     found = {}
+    os.chmod(top, 0o700)
     for directory, directories, names in os.walk(top):
+        # git has no permissions of directories.
+        for name in directories:
+            if not os.path.islink(os.path.join(directory, name)):
+                os.chmod(os.path.join(directory, name), 0o700)
         for name in names + [name for name in directories if os.path.islink(os.path.join(directory, name))]:
             path = os.path.join(directory, name)
             if os.path.islink(path):
