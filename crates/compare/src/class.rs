@@ -28,7 +28,7 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// All classes in order, with their words in lines, counts and expectations.
+    /// All classes in the order of counts, with their words in lines, counts and expectations.
     const WORDS: [(Self, &str); 10] = [
         (Self::Same, "same"),
         (Self::AsStored, "as-stored"),
@@ -49,7 +49,8 @@ impl Class {
 
     /// The word in lines, counts and expectations.
     pub(super) fn as_str(self) -> &'static str {
-        Self::WORDS[self as usize].1
+        let found = Self::WORDS.iter().find(|(class, _)| *class == self);
+        found.expect("all classes are listed").1
     }
 
     /// Whether a line of the class is a difference.
@@ -84,7 +85,7 @@ impl Counts {
 
     /// Each class with its number.
     pub(super) fn all(&self) -> impl Iterator<Item = (Class, u64)> {
-        Class::all().zip(self.0)
+        Class::all().map(|class| (class, self.of(class)))
     }
 
     /// The number of differences.

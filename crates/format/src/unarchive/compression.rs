@@ -42,7 +42,7 @@ pub enum Compression {
     Lzip,
 }
 
-/// The compressions in their order, each with the name of its program and the first bytes of a stream.
+/// All compressions, each with the name of its program and the first bytes of a stream.
 const COMPRESSIONS: [(Compression, &str, &[u8]); 5] = [
     (Compression::Gzip, "gzip", b"\x1f\x8b"),
     (Compression::Zstd, "zstd", b"\x28\xb5\x2f\xfd"),
@@ -66,7 +66,9 @@ impl Compression {
 
     /// The program.
     pub fn program(self) -> &'static str {
-        COMPRESSIONS[self as usize].1
+        let mut all = COMPRESSIONS.into_iter();
+        let found = all.find(|(compression, ..)| *compression == self);
+        found.expect("all compressions are listed").1
     }
 }
 
