@@ -48,6 +48,12 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
+/// Where an `archive` has to be for the judge.
+fn judged(repo: &Repo, archive: &Path) -> PathBuf {
+    let name = archive.file_name().expect("a file");
+    repo.path().join(".git/same").join(name)
+}
+
 /// Builds a reader from Go's standard library.
 fn build_go(repo: &Repo) {
     if !installed("go") {
@@ -88,11 +94,7 @@ fn honest_archives_have_no_doubt() {
         for archive in archives(&folder(name)) {
             let output = repo.sluice(["compare", archive.to_str().expect("ours"), "HEAD"]);
             assert_eq!(output.code(), 0, "{}\n{output}", archive.display());
-            let to = repo
-                .path()
-                .join(".git/same")
-                .join(archive.file_name().expect("a file"));
-            fs::copy(&archive, to).expect("our own");
+            fs::copy(&archive, judged(&repo, &archive)).expect("our own");
         }
         assert_read_alike(&repo);
     }
@@ -114,11 +116,7 @@ fn assert_mutations(first: u64, count: u64) {
             archive.display()
         );
         if output.code() == 0 {
-            let to = repo
-                .path()
-                .join(".git/same")
-                .join(archive.file_name().expect("a file"));
-            fs::rename(&archive, to).expect("our own");
+            fs::rename(&archive, judged(&repo, &archive)).expect("our own");
         }
     }
     assert_read_alike(&repo);
