@@ -18,8 +18,11 @@ const REPOSITORY: &str = "https://github.com/git-sluice/git-sluice/(?:blob|edit|
 #[ignore = "slow"]
 fn links_of_the_book_lead_somewhere() {
     let xtask = Path::new(BUILT).with_file_name("xtask");
-    if !installed("mdbook") || !xtask.exists() {
-        return skip("the book needs mdbook, and xtask as a test of all packages builds it");
+    if !installed("mdbook") {
+        return;
+    }
+    if !xtask.exists() {
+        return skip("xtask is not built: a test of all packages builds it");
     }
     let place = Repo::scratch();
     let book = place.path().join("book");
