@@ -95,7 +95,7 @@ pub struct AttributeSettings {
     /// Whether a missing attribute file of a tree ends the run. Otherwise the file is empty, as for git, which fails when
     /// it comes to archive the file.
     pub needs_files: bool,
-    /// What a missing attribute file withdraws, because another clone may have it.
+    /// Withdrawn if an attribute file of the tree is missing: another clone may have the file, and makes another archive.
     pub shareable: Shareable,
     /// `diff.<name>.binary`, by name; `None` where the content decides.
     pub diff_binary: HashMap<BString, Option<bool>>,
