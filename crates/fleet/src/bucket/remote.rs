@@ -66,6 +66,8 @@ impl RemoteBucket {
         let failed = |error: StoreError| {
             Error::fatal(format!("cannot open '{url}'")).caused_by(redacted(&error.to_string()))
         };
+        // For all connections of the process; a failure says that it has been chosen before.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let (scheme, rest) = url.parts();
         let (name, folder) = rest.split_once('/').unwrap_or((rest, ""));
         let Some(store) = store(scheme, name, deadline).map_err(failed)? else {

@@ -1,4 +1,4 @@
-//! The same through an object store: a server that speaks S3, and one of plain HTTP that fails.
+//! The same through an object store: a server that speaks S3, one of plain HTTP that fails, and one with a certificate.
 
 use std::{
     fs,
@@ -30,17 +30,11 @@ impl S3 {
         if !needs_stores() || !installed("moto_server") || !installed("curl") {
             return None;
         }
-        // Free until somebody else takes it.
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let port = free.local_addr().expect("bound").port().to_string();
-        drop(free);
+        let port = free_port();
         let top = Repo::scratch();
         let mut server = top.command("moto_server");
         let server = Running::start(server.args(["-H", "127.0.0.1", "-p", &port]));
-        let is_up = || TcpStream::connect(format!("127.0.0.1:{port}")).is_ok();
-        while !is_up() {
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_for(&port);
         let s3 = S3 {
             port,
             _server: server,
@@ -77,6 +71,19 @@ impl S3 {
             repo: with(fleet.repo),
             top: with(fleet.top),
         }
+    }
+}
+
+/// Free until somebody else takes it.
+fn free_port() -> String {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    free.local_addr().expect("bound").port().to_string()
+}
+
+/// Returns when a server listens.
+fn wait_for(port: &str) {
+    while TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -454,4 +461,47 @@ fn a_web_server_that_answers_for_missing_files() {
         );
         fleet.assert_holds("d", &ids[2]);
     }
+}
+
+/// Serves the folder by HTTPS: the port, the certificate and its key are the arguments.
+const SECURE_SERVER: &str = r#"
+import http.server, ssl, sys
+port, certificate, key = sys.argv[1:]
+server = http.server.HTTPServer(("127.0.0.1", int(port)), http.server.SimpleHTTPRequestHandler)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(certificate, key)
+server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()
+"#;
+
+/// An authority, and the certificate that it gives to a server.
+const CERTIFICATES: &str = "
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=authority
+    openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request -subj /CN=localhost
+    echo subjectAltName=DNS:localhost >names
+    openssl x509 -req -in request -CA ca.pem -CAkey ca.key -CAcreateserial -out own.pem -days 2 -extfile names";
+
+/// A server with a certificate is read from if the system trusts its authority, and only then.
+#[test]
+fn a_web_server_with_a_certificate() {
+    if !needs_stores() || !installed("openssl") || !installed("python3") {
+        return;
+    }
+    let (fleet, ids) = Fleet::published();
+    let keys = Repo::scratch();
+    let _ = keys.shell(CERTIFICATES).success();
+    let key = |name: &str| keys.path().join(name);
+    let port = free_port();
+    let mut server = keys.command("python3");
+    server.args(["-c", SECURE_SERVER, &port]);
+    server.args([key("own.pem"), key("key.pem")]);
+    let _server = Running::start(server.current_dir(fleet.bucket()));
+    wait_for(&port);
+    let place = format!("https://localhost:{port}/main");
+    let output = fleet.apply_from("d", &place, "--timeout=2s");
+    output.assert_refused(10, &["cannot read 'v1/channels/main.json'"]);
+    let top = fleet.top.env("SSL_CERT_FILE", key("ca.pem"));
+    let fleet = Fleet { top, ..fleet };
+    let _ = fleet.apply_from("d", &place, "").success();
+    fleet.assert_holds("d", &ids[2]);
 }
