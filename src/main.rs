@@ -158,29 +158,19 @@ fn stand_in(words: RawArgs<'_>) -> Result<(), CliError> {
     refuse_ambiguous(&words)?;
     let options: cli::StandIn = words.options()?;
     let variable = |name: &str| std::env::var_os(name);
+    let folder = &options.directory;
     let (text, is_in_force) = if options.check {
         let environment = environment()?;
         let repository = Repository::open(&environment)?.ok();
-        let paths = match caller() {
-            Some(caller) => caller.paths,
-            None => variable("PATH").unwrap_or_default(),
-        };
-        stand_in::check(
-            &options.directory,
-            &paths,
-            &environment,
-            repository.as_ref(),
-        )?
+        let paths = caller().map(|caller| caller.paths);
+        let paths = paths.or_else(|| variable("PATH")).unwrap_or_default();
+        stand_in::check(folder, &paths, &environment, repository.as_ref())?
     } else {
-        (
-            stand_in::write(&options.directory, &this_program()?, &variable)?,
-            true,
-        )
+        let text = stand_in::write(folder, &this_program()?, &variable)?;
+        (text, true)
     };
-    let mut output = standard_output()?;
-    output
-        .write_all(&text)
-        .map_err(|error| Error::write(&error))?;
+    let written = standard_output()?.write_all(&text);
+    written.map_err(|error| Error::write(&error))?;
     if is_in_force {
         Ok(())
     } else {

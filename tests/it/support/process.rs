@@ -106,16 +106,22 @@ impl Running {
 
     /// The same with `input` on its stdin, and its stdout where the caller wants it.
     pub(crate) fn start_between(input: Vec<u8>, command: &mut Command, output: Stdio) -> Running {
+        let stdin = if input.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        };
         let mut child = command
-            .stdin(Stdio::piped())
+            .stdin(stdin)
             .stdout(output)
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
-        let mut stdin = child.stdin.take().expect("piped above");
-        // A command that does not read its input is free to go.
-        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        if let Some(mut stdin) = child.stdin.take() {
+            // A command that does not read its input is free to go.
+            std::thread::spawn(move || drop(stdin.write_all(&input)));
+        }
         let stdout = child.stdout.take();
         let mut stderr = child.stderr.take().expect("piped above");
         let stderr = std::thread::spawn(move || {
