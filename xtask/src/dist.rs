@@ -19,7 +19,7 @@ use std::str::FromStr as _;
 use anyhow::{Context, Result, ensure};
 
 use dependencies::Dependencies;
-use target::Target;
+pub(crate) use target::Target;
 
 use crate::binary::{self, Workspace};
 use crate::{layout, process, scratch};
@@ -39,11 +39,11 @@ pub(crate) struct Args {
     /// aarch64-unknown-linux-musl runs under qemu elsewhere.
     #[arg(long)]
     target: Vec<String>,
-    /// Compile as for tests, which takes half the time; there are no packages then
+    /// Make nothing that needs cargo-deb or cargo-generate-rpm
     #[arg(long)]
-    dev: bool,
+    without_packages: bool,
     /// Make the release again from a clone in another directory, and fail if a byte differs
-    #[arg(long, conflicts_with_all = ["check", "dev"])]
+    #[arg(long, conflicts_with_all = ["check", "without_packages"])]
     twice: bool,
     /// Install everything in the bare system below this folder, and archive a repository there
     ///
@@ -77,10 +77,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut release = Release::begin(&workspace)?;
     let mut last = None;
     for target in &targets {
-        let program = target.build(&workspace, &release.commit, args.dev)?;
+        let program = target.build(&workspace, &release.commit)?;
         let runnable = target.runnable(&program, &workspace.target.join("emulated"))?;
         println!("{}: {}", target.triple, target.describe(&program)?);
-        let archive = release.add(target, &program, &runnable, !args.dev)?;
+        let archive = release.add(target, &program, &runnable, !args.without_packages)?;
         if args.check {
             let unpacked = archive::unpack(&archive, &workspace.target.join("dist-check"))?;
             let program = unpacked.join(release.name(target)).join(layout::PROGRAM);
@@ -105,6 +105,27 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
+/// The target of the static program, in whose instructions no library of the machine has a part. An error if a tool is missing.
+pub(crate) fn static_target() -> Result<Target> {
+    let host = target::host()?;
+    let triple = host.replace("-linux-gnu", "-linux-musl");
+    let target = target::select(&[triple])?.pop();
+    target
+        .filter(Target::is_static)
+        .context("this system has no static programs")
+}
+
+/// Builds the program as a release has it, and returns its path.
+pub(crate) fn build(target: &Target) -> Result<PathBuf> {
+    target.build(&Workspace::find()?, &head()?)
+}
+
+/// The id of the commit that is checked out.
+fn head() -> Result<String> {
+    let mut git = Command::new("git");
+    process::text(git.current_dir(binary::root()).args(["rev-parse", "HEAD"]))
+}
+
 impl Release {
     /// An empty folder for the release of the commit that is checked out.
     fn begin(workspace: &Workspace) -> Result<Self> {
@@ -113,12 +134,10 @@ impl Release {
             fs::remove_dir_all(&dist)?;
         }
         fs::create_dir_all(&dist)?;
-        let mut git = Command::new("git");
-        let commit = process::text(git.current_dir(binary::root()).args(["rev-parse", "HEAD"]))?;
         Ok(Self {
             dist,
             version: workspace.version.clone(),
-            commit,
+            commit: head()?,
             time: release_time()?,
             made: Vec::new(),
         })

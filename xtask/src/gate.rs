@@ -15,12 +15,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
-use crate::{binary, process};
+use crate::dist::{self, Target};
+use crate::process;
 use fixture::Fixture;
 
 /// Count the instructions of some archives, and compare them with those of before
 ///
-/// Needs valgrind. Fails if an archive takes 3 % more instructions than the baseline says, and
+/// The program is the static one of a release. Needs valgrind. Fails if an archive takes 3 % more instructions than the baseline says, and
 /// advises to renew it if one takes 3 % less. Skips, and says so, where counts cannot be compared.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -50,8 +51,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         println!("SKIP: valgrind is not installed");
         return Ok(());
     }
+    let target = match dist::static_target() {
+        Ok(target) => target,
+        Err(error) => {
+            println!("SKIP: {error}");
+            return Ok(());
+        }
+    };
     let fixture = Fixture::make(FILES, COMMITS)?;
-    let conditions = conditions(&fixture)?;
+    let conditions = conditions(&target, &fixture)?;
     let baseline = if args.renew {
         Value::Null
     } else {
@@ -62,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         baseline
     };
-    let binary = binary::build()?;
+    let binary = dist::build(&target)?;
     let mut counts = Map::new();
     for (name, arguments) in WORKLOADS {
         eprintln!("counting: {name}");
@@ -90,19 +98,14 @@ fn read_all(directory: &Path) -> Result<()> {
 }
 
 /// What must be as it was for counts to be comparable.
-fn conditions(fixture: &Fixture) -> Result<Value> {
-    let rustc = process::text(Command::new("rustc").args(["--version", "--verbose"]))?;
-    let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(json!({
-        "compiler": rustc.lines().next(),
-        "host": host.context("rustc names no host")?,
-        "fixture": fixture.pack,
-    }))
+fn conditions(target: &Target, fixture: &Fixture) -> Result<Value> {
+    let compiler = process::text(Command::new("rustc").arg("--version"))?;
+    Ok(json!({ "compiler": compiler, "target": target.triple, "fixture": fixture.pack }))
 }
 
 fn incomparable(baseline: &Value, conditions: &Value) -> Option<String> {
     let (was, is) = (&baseline["conditions"], conditions);
-    ["compiler", "host", "fixture"]
+    ["compiler", "target", "fixture"]
         .into_iter()
         .find(|&name| was[name] != is[name])
         .map(|name| format!("the {name} is {}, the baseline's {}", is[name], was[name]))
@@ -219,8 +222,8 @@ mod tests {
 
     #[test]
     fn another_compiler_is_named() {
-        let here = json!({ "compiler": "rustc 2", "host": "h", "fixture": "f" });
-        let there = json!({ "compiler": "rustc 1", "host": "h", "fixture": "f" });
+        let here = json!({ "compiler": "rustc 2", "target": "t", "fixture": "f" });
+        let there = json!({ "compiler": "rustc 1", "target": "t", "fixture": "f" });
         let compare = |was| incomparable(&json!({ "conditions": was }), &here);
         assert_eq!(compare(&here), None);
         assert_eq!(

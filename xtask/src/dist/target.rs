@@ -15,8 +15,8 @@ pub(super) const FEATURES: &str = "store";
 
 /// A target that this machine can run.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) triple: String,
+pub(crate) struct Target {
+    pub(crate) triple: String,
     /// What runs the programs of another processor.
     emulation: Option<&'static Emulation>,
 }
@@ -127,20 +127,10 @@ impl Target {
         Ok(script)
     }
 
-    /// Builds the program of `commit`, as for tests if `is_for_tests`. The paths of this machine do not become part of it.
-    pub(super) fn build(
-        &self,
-        workspace: &Workspace,
-        commit: &str,
-        is_for_tests: bool,
-    ) -> Result<PathBuf> {
-        let (profile, folder) = if is_for_tests {
-            ("--profile=dev", "debug")
-        } else {
-            ("--release", "release")
-        };
+    /// Builds the program of `commit`. The paths of this machine do not become part of it.
+    pub(super) fn build(&self, workspace: &Workspace, commit: &str) -> Result<PathBuf> {
         let mut cargo = binary::cargo();
-        cargo.args(["build", profile, "--locked", "--package=git-sluice"]);
+        cargo.args(["build", "--release", "--locked", "--package=git-sluice"]);
         cargo.args(["--bin=git-sluice", "--features", FEATURES]);
         cargo.args(["--target", &self.triple]);
         let version = format!("{} ({commit})", workspace.version);
@@ -158,7 +148,7 @@ impl Target {
             cargo.env(format!("CC_{triple}"), "musl-gcc");
         }
         process::run(&mut cargo)?;
-        let directory = workspace.target.join(&self.triple).join(folder);
+        let directory = workspace.target.join(&self.triple).join("release");
         Ok(directory.join("git-sluice"))
     }
 
