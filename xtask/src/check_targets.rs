@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// Warnings are errors, as elsewhere.
 fn check(triple: &str, target: &Path, compiler: &Path) -> Result<()> {
     let mut cargo = binary::cargo();
-    cargo.args(["check", "--quiet", "--locked", "--workspace"]);
+    cargo.args(["check", "--quiet", "--locked"]);
     cargo.args(["--lib", "--bins", "--target", triple, "--target-dir"]);
     cargo.arg(target).env("RUSTFLAGS", "-D warnings");
     let key = triple.replace('-', "_");
