@@ -344,16 +344,18 @@ impl Repo {
     #[track_caller]
     pub(crate) fn assert_same<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
         if makes_all_rounds() {
-            self.assert_same_within(&THREADS, &MEMORY, args);
-        } else {
-            self.assert_same_under(&LIMITS, args);
+            return self.assert_same_within(&THREADS, &MEMORY, args);
         }
+        let args = owned(args);
+        let archive = self.assert_same_under(&LIMITS, &args);
+        self.assert_length_is_told(&args, &archive);
     }
 
-    /// The same within one limit, where neither threads nor memory have a say: in names, configuration and messages.
+    /// The same within one limit, where neither threads nor memory have a say, nor the length of the archive: in names,
+    /// configuration and messages.
     #[track_caller]
     pub(crate) fn assert_same_once<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) {
-        self.assert_same_within(&["2"], &["256m"], args);
+        let _ = self.assert_same_under(&[("2", "256m")], &owned(args));
     }
 
     /// The same for some of these limits only, where a test has many cases.
@@ -364,28 +366,25 @@ impl Repo {
         memory: &[&str],
         args: impl IntoIterator<Item = A>,
     ) {
+        let args = owned(args);
         let with_each = |threads| memory.iter().map(move |memory| (threads, *memory));
         let limits: Vec<_> = threads.iter().copied().flat_map(with_each).collect();
-        self.assert_same_under(&limits, args);
+        let archive = self.assert_same_under(&limits, &args);
+        self.assert_length_is_told(&args, &archive);
     }
 
-    /// The same under each of `limits`, which are numbers of threads with amounts of memory.
+    /// The same under each of `limits`, which are numbers of threads with amounts of memory. Returns git's archive.
     #[track_caller]
-    fn assert_same_under<A: AsRef<OsStr>>(
-        &self,
-        limits: &[(&str, &str)],
-        args: impl IntoIterator<Item = A>,
-    ) {
-        let args = owned(args);
+    fn assert_same_under(&self, limits: &[(&str, &str)], args: &[OsString]) -> Output {
         let start = SystemTime::now();
-        let expected = self.archive(&args);
+        let expected = self.archive(args);
         for (threads, memory) in limits {
             let limits = [format!("--threads={threads}"), format!("--memory={memory}")];
             let args = args.iter().map(OsString::as_os_str);
             let actual = self.sluice(limits.iter().map(OsStr::new).chain(args));
             assert_same_output(&actual, &expected, start);
         }
-        self.assert_length_is_told(&args, &expected);
+        expected
     }
 
     /// `info` says how long `archive` is, or that the length is not known before.
