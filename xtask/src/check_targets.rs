@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Warnings are errors, as elsewhere.
+/// Only the default members, since the others are for this machine. Warnings are errors, as elsewhere.
 fn check(triple: &str, target: &Path, compiler: &Path) -> Result<()> {
     let mut cargo = binary::cargo();
     cargo.args(["check", "--quiet", "--locked"]);

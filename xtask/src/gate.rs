@@ -21,8 +21,9 @@ use fixture::Fixture;
 
 /// Count the instructions of some archives, and compare them with those of before
 ///
-/// The program is the static one of a release. Needs valgrind. Fails if an archive takes 3 % more instructions than the baseline says, and
-/// advises to renew it if one takes 3 % less. Skips, and says so, where counts cannot be compared.
+/// The program is the static one of a release. Needs valgrind. Fails if an archive takes 3 % more
+/// instructions than the baseline says, and advises to renew it if one takes 3 % less. Skips, and
+/// says so, where counts cannot be compared.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Take the counts of now as the baseline
