@@ -5,9 +5,6 @@
 //! own, and the environment of the test process is left alone. Fixtures are built once and kept
 //! under the target directory, so whoever wants to change one takes a copy.
 //!
-//! The tests run the program that cargo built with them, or the one that `GIT_SLUICE_BIN` names: a release, or what
-//! was installed. That file has to be called `git-sluice`, since git looks for it by that name.
-//!
 //! A test that cannot be made here calls [`skip`]. The test harness hides what a passing test prints, so
 //! `skip` notes the test and the reason in a file of the target directory. The last test binary of
 //! `cargo test`, `xtask/tests/skipped.rs`, prints that file and removes it. The file is named after the
@@ -16,6 +13,7 @@
 pub(crate) mod forge;
 pub(crate) mod import;
 pub(crate) mod process;
+mod program;
 pub(crate) mod schema;
 pub(crate) mod tar_listing;
 pub(crate) mod zip;
@@ -37,6 +35,7 @@ use tempfile::TempDir;
 
 use crate::leftovers::{NOTES, directory_on_disk, temporary_directory};
 use crate::support::process::{Output, Running, run, run_with_input};
+pub(crate) use crate::support::program::{BUILT, binary, is_static};
 use crate::support::schema::Schema;
 
 /// The settings that must not change a byte.
@@ -45,41 +44,6 @@ const MEMORY: [&str; 2] = ["1m", "256m"];
 
 /// Each of them once; all rounds try each with each.
 const LIMITS: [(&str, &str); 3] = [("1", "256m"), ("2", "1m"), ("8", "1m")];
-
-/// The binary that cargo built with the tests.
-pub(crate) const BUILT: &str = env!("CARGO_BIN_EXE_git-sluice");
-
-/// The binary under test: the one that `GIT_SLUICE_BIN` names, or the one that cargo built.
-pub(crate) fn binary() -> &'static str {
-    static BINARY: LazyLock<String> = LazyLock::new(|| {
-        let Some(other) = std::env::var_os("GIT_SLUICE_BIN") else {
-            return installed_program();
-        };
-        let path = Path::new(&other).canonicalize();
-        let path = path.unwrap_or_else(|error| panic!("GIT_SLUICE_BIN={other:?}: {error}"));
-        assert!(path.ends_with("git-sluice"), "{path:?} is not 'git-sluice'");
-        path.to_str().expect("a path in UTF-8").to_owned()
-    });
-    &BINARY
-}
-
-/// A copy of what cargo built, as an installation makes one. What the linker wrote lies in the kernel's cache page by page, and takes
-/// a third more time to start.
-fn installed_program() -> String {
-    const INSTALLED: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/git-sluice");
-    let new = format!("{INSTALLED}.{}", std::process::id());
-    // By another process, see [`Repo::write_program`].
-    let _ = run(Command::new("cp").args([BUILT, &new])).success();
-    fs::rename(new, INSTALLED).expect("the target folder can be written to");
-    INSTALLED.to_owned()
-}
-
-/// Whether the binary under test needs no dynamic loader, as one with musl.
-pub(crate) fn is_static() -> bool {
-    const LOADER: &[u8] = b"/ld-linux";
-    let content = fs::read(binary()).expect("the binary can be read");
-    !content.windows(LOADER.len()).any(|bytes| bytes == LOADER)
-}
 
 /// A directory to run commands in, with what they are to find in their environment.
 #[derive(Clone)]
