@@ -10,12 +10,12 @@ use sluice_inflate::{Inflater, SLACK};
 /// The median entry of a pack of source code, a large source file, and a large file.
 const SIZES: [usize; 3] = [600, 20_000, 1_000_000];
 
-/// This package's sources, over and over: what packs hold is source code.
+/// The sources of the crate, over and over: what packs hold is source code.
 fn text(size: usize) -> Vec<u8> {
     let sources = concat!(
-        include_str!("../src/symbols.rs"),
-        include_str!("../src/tables.rs"),
-        include_str!("../src/stream.rs"),
+        include_str!("../crates/inflate/src/symbols.rs"),
+        include_str!("../crates/inflate/src/tables.rs"),
+        include_str!("../crates/inflate/src/stream.rs"),
     );
     sources.bytes().cycle().take(size).collect()
 }
