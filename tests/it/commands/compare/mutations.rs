@@ -1,4 +1,4 @@
-//! 2,000 mutations of archives; a quarter of them unless `SLUICE_ROUNDS` is `all`. With `--bytes`, none passes for the original. Without it, every one that a reader of the archive
+//! 2,000 mutations of archives; a tenth of them unless `SLUICE_ROUNDS` is `all`. With `--bytes`, none passes for the original. Without it, every one that a reader of the archive
 //! notices is a difference or damage; the readers are the crate `tar` and Python's zipfile.
 
 use std::{

@@ -7,10 +7,10 @@ use super::Fleet;
 /// A machine at each commit, one ten commits behind, and new ones.
 #[test]
 #[ignore = "slow"]
-fn thirty_commits_of_five_thousand_files() {
+fn thirty_commits_of_many_files() {
     let fleet = Fleet::new();
     let make =
-        "for d in $(seq 50); do mkdir d$d; for f in $(seq 100); do echo $d $f >d$d/f$f; done; done";
+        "for d in $(seq 50); do mkdir d$d; for f in $(seq 30); do echo $d $f >d$d/f$f; done; done";
     fleet.commit(make);
     for number in 0..30_u32 {
         let (a, b) = (number % 50 + 1, (number * 7) % 50 + 1);
