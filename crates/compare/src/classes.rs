@@ -53,8 +53,9 @@ pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
         has_directories: true,
         has_undecided: false,
     };
-    let mut last = None;
-    each_planned(content, |name, entry| {
+    let (mut last, mut is_original) = (None, false);
+    each_planned(content.clone(), |name, entry| {
+        is_original |= table.stand_back(name);
         let is_sent = !entry.is_omitted();
         if let Some(number) = table.find(name) {
             let class = class(entry, content_decides, table, number);
@@ -69,6 +70,10 @@ pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
         }
         Ok(())
     })?;
+    if is_original {
+        table.reset();
+        return walk(content, table);
+    }
     Ok(found)
 }
 

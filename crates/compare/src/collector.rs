@@ -46,6 +46,14 @@ pub(super) struct Contents {
     pub(super) damage: Option<Error>,
 }
 
+impl Contents {
+    fn add_doubt(&mut self, doubt: Doubt) -> Result<()> {
+        self.table.charge(doubt.path.len() + size_of::<Doubt>())?;
+        self.doubts.push(doubt);
+        Ok(())
+    }
+}
+
 /// How an archive is read.
 pub(super) struct Reading<'a> {
     pub(super) threads: Option<u16>,
@@ -87,7 +95,10 @@ pub(super) fn collect(source: Source, table: Table, reading: Reading<'_>) -> Res
         collector.contents.form = form;
         (collector.contents, outcome)
     });
-    contents.table.sort();
+    for (number, reason) in contents.table.sort() {
+        let path = contents.table.path(number).to_vec();
+        contents.add_doubt(Doubt { path, reason })?;
+    }
     contents.clues.settle(&mut contents.table);
     contents.damage = match outcome {
         Err(error) if error.exit_status() != DAMAGED => return Err(error),
@@ -177,11 +188,8 @@ impl Visitor for Collector<'_> {
     }
 
     fn doubt(&mut self, path: &[u8], reason: &'static str) -> Result<()> {
-        let table = &mut self.contents.table;
-        table.charge(path.len() + size_of::<Doubt>())?;
         let path = clean(path);
-        self.contents.doubts.push(Doubt { path, reason });
-        Ok(())
+        self.contents.add_doubt(Doubt { path, reason })
     }
 
     fn comment(&mut self, comment: &[u8]) {

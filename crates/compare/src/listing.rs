@@ -121,15 +121,15 @@ impl Listing<'_, '_> {
                 continue;
             }
             let times = mem::replace(&mut times, 1);
-            if below.is_some() && !is_selected(path)? {
-                continue;
-            }
             if times > 1 {
                 let words = format!("{times} times");
                 self.report.line(Line {
                     reason: Some(&words),
                     ..Line::new(Class::Twice, path)
                 })?;
+            }
+            if below.is_some() && !is_selected(path)? {
+                continue;
             }
             let is_above = record.kind == Kind::Directory && table.has_below(name);
             if record.class != Class::Added || is_above {

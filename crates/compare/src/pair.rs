@@ -16,6 +16,7 @@ use super::{
     input,
     listing::Listing,
     prefix,
+    report::Line,
     table::Table,
 };
 use sluice_base::error::{Error, Result};
@@ -95,10 +96,16 @@ fn list(listing: &mut Listing<'_, '_>, other: &Contents, prefix: &[u8]) -> Resul
     let other = &other.table;
     for theirs in other.sorted() {
         let record = other.get(theirs);
-        let path = match other.path(theirs).strip_prefix(prefix) {
-            Some(path) if record.class != Class::Twice => path,
-            _ => continue,
+        let Some(path) = other.path(theirs).strip_prefix(prefix) else {
+            continue;
         };
+        if record.class == Class::Twice {
+            listing.report.line(Line {
+                reason: Some("in the other archive"),
+                ..Line::new(Class::Twice, path)
+            })?;
+            continue;
+        }
         let name = [listing.prefix, path].concat();
         let Some(number) = listing.contents.table.find(&name) else {
             if record.kind != Kind::Directory || !other.has_below(other.path(theirs)) {

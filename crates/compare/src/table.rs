@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bstr::ByteSlice;
 use gix_hash::{Kind as HashKind, ObjectId};
 
 use super::{class::Class, ids::Ids};
@@ -42,6 +43,11 @@ pub(super) struct Table {
 
 /// The bytes of an entry whose text has an id of its own, about.
 const TEXT: usize = 64;
+
+const LINKED: &str =
+    "a hard link has other permissions than its file: programs give both the one or the other";
+const OUTSIDE: &str = "its path leads out of the directory: some programs follow it";
+const ABOVE: &str = "entries lie below this symbolic link: some programs follow it";
 
 impl Table {
     /// A table of at most `limit` bytes.
@@ -96,8 +102,8 @@ impl Table {
         self.records.pop();
     }
 
-    /// Sorts the entries, after the last one was added.
-    pub(super) fn sort(&mut self) {
+    /// Sorts the entries, after the last one was added. Returns those by which some programs change other files, with the reason.
+    pub(super) fn sort(&mut self) -> Vec<(usize, &'static str)> {
         let mut order: Vec<u32> = (0..self.records.len() as u32).collect();
         order.sort_by(|one, other| self.path(*one as usize).cmp(self.path(*other as usize)));
         self.order = order;
@@ -107,12 +113,22 @@ impl Table {
                 self.records[earlier].class = Class::Twice;
             }
         }
-        self.resolve_links();
+        let mut doubts = self.resolve_links();
+        for number in self.sorted() {
+            let path = self.path(number);
+            if path.starts_with(b"/") || path.split_str("/").any(|it| it == b"..") {
+                doubts.push((number, OUTSIDE));
+            } else if self.records[number].kind == Kind::Symlink && self.has_below(path) {
+                doubts.push((number, ABOVE));
+            }
+        }
+        doubts
     }
 
     /// Gives each hard link the content of the last file before it that has its target as a path. A link without such a file is of
     /// a special type.
-    fn resolve_links(&mut self) {
+    fn resolve_links(&mut self) -> Vec<(usize, &'static str)> {
+        let mut doubts = Vec::new();
         for (number, link) in std::mem::take(&mut self.links) {
             let end = self.order.partition_point(|it| {
                 let it = *it as usize;
@@ -123,6 +139,9 @@ impl Table {
             let target = target.filter(is_it);
             self.records[number].kind = match target {
                 Some(target) => {
+                    if self.records[number].mode != self.records[target].mode {
+                        doubts.push((number, LINKED));
+                    }
                     self.records[number].size = self.records[target].size;
                     let id = Some(self.ids.get(target));
                     self.ids.set(number, (id, id));
@@ -131,6 +150,7 @@ impl Table {
                 None => Kind::Special,
             };
         }
+        doubts
     }
 
     /// The place in the order after all paths up to `path`.
@@ -190,13 +210,29 @@ impl Table {
         let (Some(made), Some(original)) = (self.find(made), self.find(original)) else {
             return;
         };
-        let paths = [made, original].map(|number| self.records[number].path);
-        [self.records[original].path, self.records[made].path] = paths;
-        let places = [made, original].map(|it| self.order.iter().position(|at| *at == it as u32));
+        self.exchange(made, original);
+        self.made = Some((made, original));
+    }
+
+    /// Undoes this if the tree has the `name` of what a program wrote, because then both are files of the tree. Returns whether it
+    /// has.
+    pub(super) fn stand_back(&mut self, name: &[u8]) -> bool {
+        let stands = self.made.filter(|(made, _)| self.path(*made) == name);
+        if let Some((made, original)) = stands {
+            self.exchange(made, original);
+            self.made = None;
+        }
+        stands.is_some()
+    }
+
+    /// Exchanges the paths of two entries.
+    fn exchange(&mut self, one: usize, other: usize) {
+        let paths = [one, other].map(|number| self.records[number].path);
+        [self.records[other].path, self.records[one].path] = paths;
+        let places = [one, other].map(|it| self.order.iter().position(|at| *at == it as u32));
         if let [Some(one), Some(other)] = places {
             self.order.swap(one, other);
         }
-        self.made = Some((made, original));
     }
 
     /// The path in the archive of an entry for which another stands in.

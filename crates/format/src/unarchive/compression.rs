@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use bstr::ByteSlice;
 use flate2::bufread::GzDecoder;
 use gix_hash::{Hasher, Kind, ObjectId, hasher};
 
@@ -235,14 +236,11 @@ impl Plain {
     }
 }
 
-/// Looks at the first bytes of `stream`, whose bytes `raw` takes.
-pub(super) fn open(mut stream: Box<dyn Read + Send>, raw: Raw) -> Result<Opened> {
-    let mut magic = Vec::new();
-    let read = stream.by_ref().take(6).read_to_end(&mut magic);
-    read.map_err(unreadable)?;
-    let is_zip = ZIP.iter().any(|zip| magic.starts_with(zip));
-    let compression = Compression::of(&magic);
-    let whole = Cursor::new(magic).chain(stream);
+/// Decides by `begin`, after which `stream` has the other bytes. `raw` takes them all.
+pub(super) fn open(begin: Vec<u8>, stream: Box<dyn Read + Send>, raw: Raw) -> Result<Opened> {
+    let is_zip = ZIP.iter().any(|zip| begin.starts_with(zip));
+    let compression = Compression::of(&begin);
+    let whole = Cursor::new(begin).chain(stream);
     if is_zip {
         return Ok(Opened::Zip(Box::new(whole)));
     }
@@ -262,9 +260,40 @@ pub(super) fn open(mut stream: Box<dyn Read + Send>, raw: Raw) -> Result<Opened>
         Some(Compression::Zstd) => {
             on_a_thread(zstd::Decoder::with_buffer(buffered(tap)).map_err(unreadable)?)?
         }
-        Some(other) => by_program(other, buffered(tap))?,
+        Some(other) => by_program(other, Unpadded::new(buffered(tap)))?,
     };
     Ok(Opened::Tar(plain, compression))
+}
+
+/// The bytes of a compressed file. Python ends at zeros between two streams of xz, so these are an error.
+struct Unpadded<R> {
+    inner: R,
+    last: Vec<u8>,
+}
+
+/// Zeros, and the beginning of a stream after them.
+const PADDED: &[u8] = b"\0\0\0\0\xfd7zXZ\0";
+
+impl<R> Unpadded<R> {
+    fn new(inner: R) -> Self {
+        Self {
+            inner,
+            last: Vec::new(),
+        }
+    }
+}
+
+impl<R: Read> Read for Unpadded<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(out)?;
+        self.last.extend_from_slice(&out[..read]);
+        if self.last.contains_str(PADDED) {
+            return Err(io::Error::other("zeros between two streams"));
+        }
+        let rest = self.last.len().saturating_sub(PADDED.len() - 1);
+        self.last.drain(..rest);
+        Ok(read)
+    }
 }
 
 fn on_a_thread(decoder: impl Read + Send + 'static) -> Result<Plain> {

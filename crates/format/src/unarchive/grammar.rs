@@ -3,7 +3,7 @@
 //! A header is in the grammar if each of its 512 bytes is the one that a known program writes for the entry as it was
 //! understood. Free are only the fields that do not decide which files are written: times, owners, and devices of files.
 
-use std::ops::Range;
+use std::{ops::Range, str::Utf8Error};
 
 /// A field that no program writes so.
 pub(super) const FORM: &str =
@@ -37,6 +37,9 @@ pub(super) const AFTER_END: &str =
 /// A header for an entry that does not come.
 pub(super) const ALONE: &str =
     "an extended header has no entry: some programs fail, others ignore it";
+/// The beginning of another format.
+pub(super) const OTHER: &str =
+    "it begins like a file of another format, which some programs take it for";
 /// A sparse file of no known form.
 pub(super) const SPARSE: &str =
     "a sparse file of an unknown form: programs write different contents or names";
@@ -96,13 +99,25 @@ pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect 
         }
     };
     let may_link = block[LINK.start] == 0 || b"12K".contains(&flag);
+    // Some programs write a file for a link that has its target in another header alone.
+    let has_target = block[LINK.start] != 0 || flag != b'2';
     let may_have_body = size == 0 || b"\x000SLKxg".contains(&flag);
     require(doubt, is_pure, FORMAT);
     require(doubt, types.contains(&flag), TYPE);
     require(doubt, has_known_fields(block, flag, size), FORM);
     require(doubt, may_have_body, BODY);
     require(doubt, may_link, FORMAT);
+    require(doubt, has_target, FORM);
     dialect
+}
+
+/// Whether the first header of a tar is that of no other format. These begin with bytes that no text has, or with a line.
+pub(super) fn begins_no_other(block: &[u8; 512]) -> bool {
+    let name = &block[NAME];
+    let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
+    let begins_text = |error: Utf8Error| error.valid_up_to() > 0;
+    let is_text = std::str::from_utf8(name).map_or_else(begins_text, |_| true);
+    is_text && !name.iter().any(u8::is_ascii_control)
 }
 
 /// Whether the checksum is right. Some programs add signed bytes.

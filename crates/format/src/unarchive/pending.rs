@@ -8,8 +8,10 @@ use super::{
     sparse::Records as SparseRecords,
 };
 
-/// The keys that programs write. Those after the third one have no meaning for the files that are written: times, owners, notes
-/// of the writer.
+/// The keys that decide which files are written.
+const DECISIVE: usize = 3;
+/// The keys that programs write. Those after the decisive ones have no meaning for the files that are written: times, owners,
+/// notes of the writer.
 const KEYS: [&[u8]; 17] = [
     b"path",
     b"linkpath",
@@ -29,8 +31,12 @@ const KEYS: [&[u8]; 17] = [
     b"SCHILY.nlink",
     b"hdrcharset",
 ];
-/// The prefix of the keys of git-sluice.
-const OWN: &[u8] = b"GITSLUICE.";
+/// How other keys without a meaning begin: those of git-sluice, and of the attributes that users give files.
+const FREE: [&[u8]; 3] = [
+    b"GITSLUICE.",
+    b"SCHILY.xattr.user.",
+    b"LIBARCHIVE.xattr.user.",
+];
 
 /// What the headers since the last entry say of the next one.
 #[derive(Default)]
@@ -43,6 +49,8 @@ pub(super) struct Pending {
     pub(super) doubt: Doubt,
     /// The dialect of these headers, if there are any.
     pub(super) dialect: Option<Dialect>,
+    /// Whether a value has several lines, in which some programs look for records of sparse files.
+    pub(super) has_lines: bool,
     /// Which of the keys occurred.
     seen: u32,
 }
@@ -58,11 +66,14 @@ impl Pending {
         self.require(self.dialect.is_none(), ORDER);
         for record in pax::records(body) {
             let (key, value) = record.ok_or("a record of an extended header is malformed")?;
+            // Some programs ignore all of a header with a NUL.
+            self.require(!key.contains(&0) && !value.contains(&0), FORM);
+            self.has_lines |= value.contains(&b'\n');
             if flag == b'x' {
                 self.add_record(key, value)?;
             } else {
-                let is_known = matches!(key, b"comment" | b"GNU.volume.label");
-                self.require(is_known || key.starts_with(OWN), KEY);
+                let is_known = KEYS[DECISIVE..].contains(&key) || key == b"GNU.volume.label";
+                self.require(is_known || is_free(key), KEY);
             }
         }
         if flag == b'x' {
@@ -94,7 +105,7 @@ impl Pending {
         }
         let at = KEYS.iter().position(|known| *known == key);
         let bit = at.map_or(0, |at| 1 << at);
-        self.require(at.is_some() || key.starts_with(OWN), KEY);
+        self.require(at.is_some() || is_free(key), KEY);
         self.require(self.seen & bit == 0, ORDER);
         self.seen |= bit;
         match key {
@@ -103,11 +114,15 @@ impl Pending {
             b"size" => self.size = Some(decimal(value).ok_or("a size is no number")?),
             _ => return Ok(()),
         }
-        self.require(!value.is_empty() && !value.contains(&0), FORM);
+        self.require(!value.is_empty(), FORM);
         Ok(())
     }
 
     fn require(&mut self, is_right: bool, reason: &'static str) {
         require(&mut self.doubt, is_right, reason);
     }
+}
+
+fn is_free(key: &[u8]) -> bool {
+    FREE.iter().any(|prefix| key.starts_with(prefix))
 }

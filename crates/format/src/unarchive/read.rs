@@ -4,11 +4,15 @@ use std::{fs::File, io::Read, path::PathBuf};
 
 use super::{
     compression::{self, Compression, Opened, Raw},
-    directory,
+    damage::unreadable,
+    directory, grammar,
     item::Visitor,
     tar, zip,
 };
 use sluice_base::error::Result;
+
+/// The length of the header of a tar.
+const BLOCK: u64 = 512;
 
 /// Where an archive is.
 pub enum Source {
@@ -39,7 +43,7 @@ pub fn read(
     raw: &Raw,
     visitor: &mut dyn Visitor,
 ) -> (Form, Result<()>) {
-    let (stream, file): (Box<dyn Read + Send>, _) = match source {
+    let (mut stream, file): (Box<dyn Read + Send>, _) = match source {
         Source::Directory(path) => return (Form::Directory, directory::read(&path, visitor)),
         Source::Stream(stream) => (stream, None),
         // A pipe has no positions, and is read as a stream.
@@ -49,7 +53,20 @@ pub fn read(
             (Box::new(file), again)
         }
     };
-    match (compression::open(stream, raw.clone()), file) {
+    let mut begin = Vec::new();
+    if let Err(error) = stream.by_ref().take(BLOCK).read_to_end(&mut begin) {
+        return (Form::Tar(None), Err(unreadable(error)));
+    }
+    let is_tar = <&[u8; BLOCK as usize]>::try_from(&begin[..]).is_ok_and(grammar::is_header);
+    let opened = compression::open(begin, stream, raw.clone());
+    // Programs that look for a tar first find another one.
+    if is_tar
+        && !matches!(opened, Ok(Opened::Tar(_, None)))
+        && let Err(error) = visitor.doubt(b"", grammar::OTHER)
+    {
+        return (Form::Tar(None), Err(error));
+    }
+    match (opened, file) {
         (Ok(Opened::Zip(_)), Some(file)) => (Form::Zip, zip::read_file(file, raw, visitor)),
         (Ok(Opened::Zip(stream)), None) => {
             (Form::Zip, zip::read_stream(stream, memory, raw, visitor))

@@ -13,6 +13,8 @@ use super::{
 
 /// The most pieces of data in one file.
 const PIECES_MAX: usize = 1 << 20;
+/// The bytes of which GNU tar reads whole ones for each piece.
+const BLOCK: u64 = 512;
 /// The bytes of a piece in a map of the old form: two numbers.
 const PIECE: usize = 24;
 const NUMBER: usize = 12;
@@ -72,8 +74,15 @@ impl Map {
     }
 
     pub(super) fn add(&mut self, offset: u64, len: u64) -> Result<(), &'static str> {
-        let end = self.pieces.last().map_or(0, |(offset, len)| offset + len);
-        let is_sound = offset >= end && offset.checked_add(len).is_some();
+        let (last, before) = self.pieces.last().copied().unwrap_or((0, BLOCK));
+        let end = if self.pieces.is_empty() {
+            0
+        } else {
+            last + before
+        };
+        // Only the last piece may be empty, or end within a block.
+        let is_whole = before > 0 && before % BLOCK == 0;
+        let is_sound = is_whole && offset >= end && offset.checked_add(len).is_some();
         if !is_sound || self.pieces.len() >= PIECES_MAX {
             return Err(MALFORMED);
         }

@@ -22,9 +22,9 @@ use super::{
 use sluice_base::error::{Error, Result};
 
 const BLOCK: usize = 512;
-/// The limit of the names and records of one entry, in bytes.
-const NAMES_MAX: u64 = 16 << 20;
-/// The limit of all holes together. They cost an archive nothing, and the reader time.
+/// The limit of the names and records of one entry, in bytes. Some programs ignore longer ones.
+const NAMES_MAX: u64 = 1 << 20;
+/// The limit of all holes, and of the zeros at the end. They cost an archive nothing, and the reader time.
 const HOLES_MAX: u64 = 16 << 30;
 /// The zeros after the end that are reported at once.
 const ZEROS: usize = 64 << 10;
@@ -106,7 +106,6 @@ pub struct TarReader<R> {
     path: Vec<u8>,
     /// What is no content of a file, since the last item.
     frame: Vec<u8>,
-    has_entry: bool,
     is_begun: bool,
     /// The bytes of the end so far.
     end: u64,
@@ -123,7 +122,6 @@ impl<R: Read> TarReader<R> {
             padding: 0,
             path: Vec::new(),
             frame: Vec::new(),
-            has_entry: false,
             is_begun: false,
             end: 0,
         }
@@ -238,16 +236,18 @@ impl<R: Read> TarReader<R> {
             (false, true) => return Err("a header's checksum is wrong".into()),
             (false, false) => return Err(TarError::NoTar),
         }
-        self.is_begun = true;
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
         let size = size(header)?;
         let dialect = grammar::check(block, size, &mut self.pending.doubt);
+        let is_plain = !is_first || grammar::begins_no_other(block);
+        grammar::require(&mut self.pending.doubt, is_plain, grammar::OTHER);
         match block[grammar::TYPE_AT] {
             flag @ (b'g' | b'x' | b'L' | b'K') => {
                 let body = self.names(size)?;
                 self.pending.add(flag, &body)?;
                 Ok((flag == b'g').then_some(TarItem::Global(body)))
             }
-            b'V' if self.is_label(header) => Ok(None),
+            b'V' if is_first && self.is_label(header) => Ok(None),
             _ => {
                 let entry = self.entry(header, size, dialect)?;
                 Ok(Some(TarItem::Entry(Box::new(entry))))
@@ -258,8 +258,7 @@ impl<R: Read> TarReader<R> {
     /// Whether `header` is the label that GNU tar writes first. Some programs write an empty file of that name.
     fn is_label(&self, header: &Header) -> bool {
         let label = header.as_old().name;
-        let is_first = !self.has_entry && self.pending.dialect.is_none();
-        is_first && self.pending.doubt.is_none() && label[0] != 0 && !label.contains(&b'/')
+        self.pending.doubt.is_none() && label[0] != 0 && !label.contains(&b'/')
     }
 
     /// The body of a header that has names or records.
@@ -287,8 +286,8 @@ impl<R: Read> TarReader<R> {
         in_header: u64,
         dialect: Dialect,
     ) -> Result<TarEntry, TarError> {
-        self.has_entry = true;
         let pending = std::mem::take(&mut self.pending);
+        let is_alone = pending.dialect.is_none();
         let flag = header.as_old().linkflag[0];
         let mut entry = TarEntry {
             path: header.path_bytes().into_owned(),
@@ -302,8 +301,9 @@ impl<R: Read> TarReader<R> {
         };
         let sparse = entry.take_stated(pending, dialect);
         if matches!(flag, 0 | b'0') && entry.path.ends_with(b"/") {
-            // In v7, the name alone tells a directory.
+            // In v7, the name in the header alone tells a directory.
             entry.kind = Kind::Directory;
+            entry.require(is_alone && flag == 0, grammar::SLASH);
         }
         entry.check(in_header);
         if matches!(flag, b'1' | b'2' | b'5') {
@@ -406,7 +406,10 @@ impl TarEntry {
         self.path = pending.path.unwrap_or(std::mem::take(&mut self.path));
         self.link = pending.link.unwrap_or(std::mem::take(&mut self.link));
         let mut sparse = pending.sparse?;
+        // With the newest form, Python takes the one size for the other.
+        let is_single = !sparse.has_map_before_data() || pending.size.is_none();
         let is_known = sparse.is_known() && sparse.allows(&self.path) && self.kind == Kind::File;
+        let is_known = is_known && is_single && !pending.has_lines;
         self.require(is_known, grammar::SPARSE);
         self.path = sparse.name.take().unwrap_or(std::mem::take(&mut self.path));
         is_known.then_some(sparse)
@@ -415,11 +418,19 @@ impl TarEntry {
     /// Compares the type with the names and the size.
     fn check(&mut self, in_header: u64) {
         let flag = self.header.as_old().linkflag[0];
-        let is_directory = flag == b'5' || (flag == 0 && self.kind == Kind::Directory);
+        let is_directory = self.kind == Kind::Directory;
         let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
         let is_empty = self.size == 0 && in_header == 0;
         let is_nameless = self.path.is_empty() || (is_link && self.link.is_empty());
-        self.require(is_directory || !self.path.ends_with(b"/"), grammar::SLASH);
+        let is_hard_link = flag == b'1';
+        self.require(
+            is_directory || !is_like_directory(&self.path),
+            grammar::SLASH,
+        );
+        self.require(
+            !is_hard_link || !is_like_directory(&self.link),
+            grammar::SLASH,
+        );
         self.require(is_empty || self.kind == Kind::File, grammar::BODY);
         self.require(!is_nameless, grammar::FORM);
     }
@@ -427,6 +438,11 @@ impl TarEntry {
     fn require(&mut self, is_right: bool, reason: &'static str) {
         grammar::require(&mut self.doubt, is_right, reason);
     }
+}
+
+/// Whether the last part of `path` is empty or a dot, as only that of a directory can be.
+pub(super) fn is_like_directory(path: &[u8]) -> bool {
+    matches!(path.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"."))
 }
 
 fn kind(flag: u8) -> Kind {
@@ -456,6 +472,9 @@ pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
         visitor.frame(reader.frame());
         match item {
             None => return Ok(()),
+            Some(TarItem::Zeros) if reader.end_len() > HOLES_MAX => {
+                return Err(damaged("more than 16 GiB of zeros follow its end"));
+            }
             Some(TarItem::Zeros) => {}
             Some(TarItem::Doubt(path, reason)) => visitor.doubt(&path, reason)?,
             Some(TarItem::Global(records)) => {

@@ -1,6 +1,9 @@
 //! The records of a zip that programs are known to write (APPNOTE.TXT, section 4.3), field by field, and the words for others.
 
-use super::grammar::{Doubt, is_zero, require};
+use super::{
+    grammar::{Doubt, is_zero, require},
+    tar::is_like_directory,
+};
 
 /// The lengths of the fixed parts of a record of the directory, and of the header before a content.
 pub(super) const CENTRAL: u64 = 46;
@@ -9,8 +12,8 @@ const LOCAL: usize = 30;
 pub(super) const DESCRIPTOR_MAX: u64 = 24;
 /// The record at the end of a zip64, and the one that says where it is.
 pub(super) const LARGE_END: u64 = 56 + 20;
-/// The most bytes in which programs look for the end.
-pub(super) const END_MAX: u64 = 22 + 0xffff;
+/// The most bytes in which all programs look for the end.
+pub(super) const END_MAX: u64 = 16 << 10;
 const END: &[u8] = b"PK\x05\x06";
 
 const DISAGREE: &str = "its two headers disagree: programs that read in order write other files than those that use the directory";
@@ -28,9 +31,9 @@ const VERSION_MAX: u16 = 63;
 const FLAGS_KNOWN: u16 = 0b1000_0000_1111;
 const FLAG_DESCRIPTOR: u16 = 8;
 const FLAG_UTF8: u16 = 0x800;
-/// DOS, Unix, NTFS of two programs, and OS X.
-const DOS: [u8; 3] = [0, 10, 11];
-const UNIX: [u8; 2] = [3, 19];
+/// DOS, NTFS of two programs, OS X; Unix.
+const DOS: [u8; 4] = [0, 10, 11, 19];
+const UNIX: u8 = 3;
 /// Read-only, directory, archive. 7-Zip adds a bit for permissions of Unix.
 const ATTRIBUTES: u32 = 0x8031;
 const ATTRIBUTE_DIRECTORY: u32 = 0x10;
@@ -132,11 +135,13 @@ fn check_attributes(fixed: &[u8], name: &[u8], doubt: &mut Doubt) {
     let (host, attributes) = (fixed[5], u32_at(fixed, 38));
     let (low, mode) = (attributes & 0xffff, attributes >> 16);
     let is_directory = name.ends_with(b"/");
+    let is_like_directory = is_like_directory(name);
     // Only some programs take permissions of Unix from other hosts, so that these must say the same as none.
     let is_plain = is_directory || matches!(mode & !0o666, 0 | 0o100_000);
-    let is_known = UNIX.contains(&host) || (DOS.contains(&host) && is_plain);
+    let is_known = host == UNIX || (DOS.contains(&host) && is_plain);
     let is_right = match mode >> 12 {
-        0 => true,
+        // Without a type, some programs ignore the permissions.
+        0 => is_directory || mode & 0o111 == 0,
         0o04 => is_directory,
         // What is neither a file nor a link has another type than the tree says.
         _ => !is_directory,
@@ -144,7 +149,7 @@ fn check_attributes(fixed: &[u8], name: &[u8], doubt: &mut Doubt) {
     require(doubt, is_known && low & !ATTRIBUTES == 0, HOST);
     require(
         doubt,
-        is_right && (is_directory || low & ATTRIBUTE_DIRECTORY == 0),
+        is_right && (is_directory || !(is_like_directory || low & ATTRIBUTE_DIRECTORY != 0)),
         TYPES,
     );
 }

@@ -24,7 +24,8 @@ TYPES = b"0\x00152xgLKSVXD7346"
 KEYS = [b"path=p/a.txt", b"path=p/new", b"path=p/run/", b"linkpath=run", b"size=0", b"size=4", b"size=512", b"mtime=1",
         b"comment=c", b"GNU.sparse.name=p/new", b"GNU.sparse.realsize=3", b"GNU.sparse.major=1", b"GNU.sparse.minor=0",
         b"GNU.sparse.size=9", b"GNU.sparse.map=0,1", b"GNU.sparse.numblocks=1", b"SCHILY.realsize=9", b"hdrcharset=BINARY",
-        b"GITSLUICE.size=1", b"uid=1", b"LIBARCHIVE.xattr.a=b", b"SCHILY.acl.access=x", b"path=", b"size=x"]
+        b"GITSLUICE.size=1", b"uid=1", b"LIBARCHIVE.xattr.a=b", b"SCHILY.acl.access=x", b"path=", b"size=x", b"SCHILY.xattr.user.a=b", b"comment=c\0",
+        b"path=p/link/.", b"path=p/src/../a.txt", b"uname=\n24 GNU.sparse.offset=3"]
 MAGICS = [b"ustar\x0000", b"ustar  \0", b"\0" * 8, b"ustar\0\0\0", b"USTAR\x0000"]
 
 

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod classes;
+mod deceptive;
 mod hostile;
 mod mutations;
 mod options;

@@ -384,7 +384,7 @@ fn sparse_files_that_are_refused() {
             "1\n8\n1\n",
             "a sparse file has more or less data than its map",
         ),
-        ("2\n0\n0\n9\n0\n", "a sparse file has content"),
+        ("2\n0\n0\n9\n0\n", "the map of a sparse file is malformed"),
         ("1\n8\n0\n", "the map of a sparse file is malformed"),
         ("", "the map of a sparse file is malformed"),
     ] {

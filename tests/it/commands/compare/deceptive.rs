@@ -1,0 +1,270 @@
+//! Archives from which some programs extract something else, without an error: each has a doubt, whatever the user expects.
+
+use std::fs;
+
+use super::hostile::{archive, file, header, patch, small};
+use super::{mutations::seal, project};
+use crate::support::{installed, process::Output};
+
+/// A header of type `flag` with these records.
+fn pax(flag: u8, records: &[(&str, &str)]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (key, value) in records {
+        let rest = key.len() + value.len() + 3;
+        let mut len = rest;
+        while len != rest + len.to_string().len() {
+            len = rest + len.to_string().len();
+        }
+        body.extend(format!("{len} {key}={value}\n").bytes());
+    }
+    let mut entry = header(b"PaxHeader", flag, b"", body.len() as u64);
+    entry.extend(body);
+    entry.resize(entry.len().next_multiple_of(512), 0);
+    entry
+}
+
+#[track_caller]
+fn assert_doubted(output: &Output, words: &str) {
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &output.messages();
+    assert!(said.contains(words), "{words}\n{output}");
+    assert!(matches!(output.code(), 1 | 11), "{output}");
+}
+
+/// Each takes the place of a file whose content the commit has.
+#[test]
+fn headers_and_records() {
+    let (repo, a) = small();
+    let sparse = |extra: (&str, &str), map: &str| {
+        let records = [
+            ("GNU.sparse.major", "1"),
+            ("GNU.sparse.minor", "0"),
+            ("GNU.sparse.name", "p/a"),
+            ("GNU.sparse.realsize", "2"),
+            extra,
+        ];
+        let mut body = map.as_bytes().to_vec();
+        body.resize(512, 0);
+        [
+            pax(b'x', &records),
+            file(b"p/a", &[&body[..], b"a\n"].concat()),
+        ]
+        .concat()
+    };
+    let long = "x".repeat(1 << 20);
+    let mut linked = header(b"p/b", b'1', b"p/a", 0);
+    linked[100..107].copy_from_slice(b"0000755");
+    seal(&mut linked, 0);
+    let (form, slash) = (
+        "a field of its header has an unknown form",
+        "it ends in a slash",
+    );
+    for (entries, words) in [
+        (vec![a.clone(), linked], "a hard link has other permissions"),
+        (vec![file(b"p/a/.", b"a\n")], slash),
+        (vec![a.clone(), header(b"p/l", b'1', b"p/a/.", 0)], slash),
+        (
+            vec![
+                a.clone(),
+                pax(b'x', &[("path", "p/d/")]),
+                header(b"p/d", 0, b"", 0),
+            ],
+            slash,
+        ),
+        (vec![pax(b'x', &[("comment", "a\0")]), a.clone()], form),
+        (vec![pax(b'g', &[("comment", "a\0")]), a.clone()], form),
+        (
+            vec![pax(b'x', &[("comment", &long)]), a.clone()],
+            "an extended header is too large",
+        ),
+        (
+            vec![
+                a.clone(),
+                pax(b'x', &[("linkpath", "a")]),
+                header(b"p/l", b'2', b"", 0),
+            ],
+            form,
+        ),
+        (
+            vec![sparse(("comment", "\n24 GNU.sparse.offset=3"), "1\n0\n2\n")],
+            "a sparse file of an unknown form",
+        ),
+        (
+            vec![sparse(("size", "514"), "1\n0\n2\n")],
+            "a sparse file of an unknown form",
+        ),
+        (
+            vec![sparse(("uid", "1"), "2\n0\n1\n1\n1\n")],
+            "the map of a sparse file is malformed",
+        ),
+        (
+            vec![sparse(("uid", "1"), "2\n0\n0\n0\n2\n")],
+            "the map of a sparse file is malformed",
+        ),
+        (
+            vec![file(b"\x04\x22M\x18x", b""), a.clone()],
+            "it begins like a file of another format",
+        ),
+        (
+            vec![file(b"\xed\xab", b""), a.clone()],
+            "it begins like a file of another format",
+        ),
+        (
+            vec![file(b"begin 644 a\n", b""), a.clone()],
+            "it begins like a file of another format",
+        ),
+    ] {
+        assert_doubted(&repo.compare_bytes(&archive(&entries), "HEAD"), words);
+    }
+    let sound = sparse(("uid", "1"), "1\n0\n2\n");
+    assert_eq!(repo.compare_bytes(&archive(&[sound]), "HEAD").code(), 0);
+}
+
+/// What a user gives a file, and what holds for all entries, has no meaning for what is extracted.
+#[test]
+fn records_without_a_meaning() {
+    let (repo, a) = small();
+    for records in [
+        pax(
+            b'x',
+            &[
+                ("SCHILY.xattr.user.a", "b"),
+                ("LIBARCHIVE.xattr.user.a", "Yg"),
+            ],
+        ),
+        pax(
+            b'g',
+            &[("mtime", "1"), ("hdrcharset", "BINARY"), ("comment", "c")],
+        ),
+    ] {
+        assert_eq!(
+            repo.compare_bytes(&archive(&[records, a.clone()]), "HEAD")
+                .code(),
+            0
+        );
+    }
+    let records = pax(b'x', &[("SCHILY.xattr.security.capability", "b")]);
+    let output = repo.compare_bytes(&archive(&[records, a]), "HEAD");
+    assert_doubted(&output, "an unknown key");
+}
+
+/// Some programs look for the header of a tar first, and others for the beginning of a compressed file.
+#[test]
+fn a_tar_within_another_format() {
+    let (repo, a) = small();
+    let tar = archive(&[a]);
+    let gzip = repo.archive_of("--format=tar.gz --prefix=p/ HEAD");
+    // An extra field has the rest of the header, and another tar.
+    let mut begin = vec![0; 512];
+    begin[..12].copy_from_slice(&[0x1f, 0x8b, 8, 4, 1, 1, 1, 1, 2, 3, 0xf4, 0x01]);
+    let fields = file(b"", b"");
+    begin[100..].copy_from_slice(&fields[100..]);
+    seal(&mut begin, 0);
+    let deflated = &gzip[10..];
+    let output = repo.compare_bytes(&[&begin[..], deflated].concat(), "HEAD");
+    assert_doubted(&output, "it begins like a file of another format");
+    // A frame of Zstandard that is skipped.
+    let mut begin = vec![0; 512];
+    begin[..8].copy_from_slice(&[0x50, 0x2a, 0x4d, 0x18, 0xf8, 1, 0, 0]);
+    begin[100..].copy_from_slice(&fields[100..]);
+    seal(&mut begin, 0);
+    let frame = zstd::encode_all(&tar[..], 1).expect("memory");
+    let output = repo.compare_bytes(&[begin, frame].concat(), "HEAD");
+    assert_doubted(&output, "it begins like a file of another format");
+}
+
+/// Python ends at the zeros.
+#[test]
+fn zeros_between_streams_of_xz() {
+    if !installed("xz") {
+        return;
+    }
+    let (repo, a) = small();
+    fs::write(repo.path().join(".git/a"), &a).expect("our own");
+    let xz = |middle: &str| {
+        let script = format!("xz -c .git/a; {middle} head -c 1024 /dev/zero | xz -c");
+        repo.shell(&script).success()
+    };
+    assert_eq!(repo.compare_bytes(&xz(""), "HEAD").code(), 0);
+    let padded = xz("head -c 4 /dev/zero;");
+    assert_doubted(
+        &repo.compare_bytes(&padded, "HEAD"),
+        "the archive is damaged",
+    );
+}
+
+#[test]
+fn attributes_and_ends_of_a_zip() {
+    const CENTRAL: &[u8; 4] = b"PK\x01\x02";
+    let (repo, _) = small();
+    let _ = repo
+        .shell("echo x >x && chmod 755 x && git add x && git commit -qm x")
+        .success();
+    let zip = repo.archive_of("--format=zip --prefix=p/ HEAD");
+    for (zip, words) in [
+        (patch(&zip, CENTRAL, 5, &[19]), "its attributes are unknown"),
+        (
+            patch(&zip, CENTRAL, 41, &[1]),
+            "its name and its attributes disagree",
+        ),
+        (
+            [&zip[..], &[0; 16 << 10]].concat(),
+            "its end disagrees with its entries",
+        ),
+    ] {
+        assert_doubted(&repo.compare_bytes(&zip, "HEAD"), words);
+    }
+    assert_eq!(
+        repo.compare_bytes(&[&zip[..], &[0; 8 << 10]].concat(), "HEAD")
+            .code(),
+        0
+    );
+}
+
+/// What the user expects or does not ask for may change what was asked for.
+#[test]
+fn entries_that_reach_others() {
+    let (repo, a) = small();
+    repo.write(".git/expected", "added d\n");
+    let below = [
+        a.clone(),
+        header(b"p/d", b'2', b".", 0),
+        file(b"p/d/a", b"evil\n"),
+    ];
+    let outside = [a.clone(), file(b"p/d/../a", b"evil\n")];
+    let (link, entry) = (header(b"p/z", b'2', b"a", 0), file(b"p/z", b"evil\n"));
+    let twice = [a.clone(), link, entry];
+    for (entries, words) in [
+        (&below[..], "entries lie below this symbolic link"),
+        (&outside, "its path leads out of the directory"),
+        (&twice, "twice     z (2 times)"),
+    ] {
+        let archive = archive(entries);
+        for words_of in ["--expect=.git/expected HEAD", "HEAD a"] {
+            assert_doubted(&repo.compare_bytes(&archive, words_of), words);
+        }
+    }
+    fs::write(repo.path().join(".git/one.tar"), archive(&[a.clone()])).expect("our own");
+    let two = [file(b"p/a", b"evil\n"), a];
+    fs::write(repo.path().join(".git/two.tar"), archive(&two)).expect("our own");
+    let output = repo.compare(".git/two.tar .git/one.tar");
+    assert_doubted(&output, "twice     a (2 times)");
+    let output = repo.compare(".git/one.tar .git/two.tar");
+    assert_doubted(&output, "twice     a (in the other archive)");
+}
+
+/// What cargo wrote stands for the original unless the commit has both.
+#[test]
+fn both_manifests_are_committed() {
+    let repo = project();
+    let made = "# THIS FILE IS AUTOMATICALLY GENERATED BY CARGO";
+    let script = format!(
+        "echo '{made}' >Cargo.toml.orig && echo x >Cargo.toml && git add . && git commit -qm both && \
+         git archive --prefix=p/ -o .git/honest.tar HEAD && mkdir -p .git/x/p && git archive --prefix=p/ HEAD | tar -xC .git/x && \
+         cd .git/x/p && mv Cargo.toml x && mv Cargo.toml.orig Cargo.toml && mv x Cargo.toml.orig && \
+         cd .. && tar -cf ../swapped.tar p"
+    );
+    let _ = repo.shell(&script).success();
+    assert_eq!(repo.compare(".git/honest.tar HEAD").code(), 0);
+    let output = repo.compare(".git/swapped.tar HEAD");
+    assert_doubted(&output, "changed   Cargo.toml.orig");
+}
