@@ -8,7 +8,6 @@ use std::{
     sync::Arc,
 };
 
-use bstr::ByteSlice;
 use flate2::bufread::GzDecoder;
 use gix_hash::{Hasher, Kind, ObjectId, hasher};
 
@@ -260,7 +259,10 @@ pub(super) fn open(begin: Vec<u8>, stream: Box<dyn Read + Send>, raw: Raw) -> Re
         Some(Compression::Zstd) => {
             on_a_thread(zstd::Decoder::with_buffer(buffered(tap)).map_err(unreadable)?)?
         }
-        Some(other) => by_program(other, Unpadded::new(buffered(tap)))?,
+        Some(other) => {
+            let inner = buffered(tap);
+            by_program(other, Unpadded { inner, run: 0 })?
+        }
     };
     Ok(Opened::Tar(plain, compression))
 }
@@ -268,30 +270,22 @@ pub(super) fn open(begin: Vec<u8>, stream: Box<dyn Read + Send>, raw: Raw) -> Re
 /// The bytes of a compressed file. Python ends at zeros between two streams of xz, so these are an error.
 struct Unpadded<R> {
     inner: R,
-    last: Vec<u8>,
-}
-
-/// Zeros, and the beginning of a stream after them.
-const PADDED: &[u8] = b"\0\0\0\0\xfd7zXZ\0";
-
-impl<R> Unpadded<R> {
-    fn new(inner: R) -> Self {
-        Self {
-            inner,
-            last: Vec::new(),
-        }
-    }
+    /// How far the last bytes are the end of a stream and zeros: 2 for `YZ`, and 1 for each zero.
+    run: u64,
 }
 
 impl<R: Read> Read for Unpadded<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(out)?;
-        self.last.extend_from_slice(&out[..read]);
-        if self.last.contains_str(PADDED) {
-            return Err(io::Error::other("zeros between two streams"));
+        for byte in &out[..read] {
+            self.run = match (self.run, byte) {
+                (6.., 0xfd) => return Err(io::Error::other("zeros between two streams")),
+                (2.., 0) => self.run + 1,
+                (1, b'Z') => 2,
+                (_, b'Y') => 1,
+                _ => 0,
+            };
         }
-        let rest = self.last.len().saturating_sub(PADDED.len() - 1);
-        self.last.drain(..rest);
         Ok(read)
     }
 }

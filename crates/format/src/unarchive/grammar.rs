@@ -44,7 +44,7 @@ pub(super) const OTHER: &str =
 pub(super) const SPARSE: &str =
     "a sparse file of an unknown form: programs write different contents or names";
 
-const NAME: Range<usize> = 0..100;
+pub(super) const NAME: Range<usize> = 0..100;
 pub(super) const MODE: Range<usize> = 100..108;
 pub(super) const SIZE: Range<usize> = 124..136;
 const CHECKSUM: Range<usize> = 148..156;
@@ -111,13 +111,14 @@ pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect 
     dialect
 }
 
-/// Whether the first header of a tar is that of no other format. These begin with bytes that no text has, or with a line.
-pub(super) fn begins_no_other(block: &[u8; 512]) -> bool {
-    let name = &block[NAME];
+/// Whether a file that begins with `name` may be in another format than that of a tar. Those begin with bytes that no text has, or
+/// with a word.
+pub(super) fn begins_another(name: &[u8]) -> bool {
     let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
-    let begins_text = |error: Utf8Error| error.valid_up_to() > 0;
-    let is_text = std::str::from_utf8(name).map_or_else(begins_text, |_| true);
-    is_text && !name.iter().any(u8::is_ascii_control)
+    let is_no_text = |error: Utf8Error| error.valid_up_to() == 0;
+    std::str::from_utf8(name).is_err_and(is_no_text)
+        || name.iter().take(4).any(u8::is_ascii_control)
+        || name.starts_with(b"begin ")
 }
 
 /// Whether the checksum is right. Some programs add signed bytes.

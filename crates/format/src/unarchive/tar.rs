@@ -239,8 +239,6 @@ impl<R: Read> TarReader<R> {
         let is_first = !std::mem::replace(&mut self.is_begun, true);
         let size = size(header)?;
         let dialect = grammar::check(block, size, &mut self.pending.doubt);
-        let is_plain = !is_first || grammar::begins_no_other(block);
-        grammar::require(&mut self.pending.doubt, is_plain, grammar::OTHER);
         match block[grammar::TYPE_AT] {
             flag @ (b'g' | b'x' | b'L' | b'K') => {
                 let body = self.names(size)?;
@@ -467,6 +465,10 @@ fn size(header: &Header) -> Result<u64, TarError> {
 pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
     let mut reader = TarReader::new(input, NAMES_MAX);
     let mut holes = 0_u64;
+    let name = reader.beginning().map_err(failed)?.get(grammar::NAME);
+    if name.is_some_and(grammar::begins_another) {
+        visitor.doubt(b"", grammar::OTHER)?;
+    }
     loop {
         let item = reader.next_item().map_err(failed)?;
         visitor.frame(reader.frame());

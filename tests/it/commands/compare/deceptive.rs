@@ -243,7 +243,11 @@ fn entries_that_reach_others() {
             assert_doubted(&repo.compare_bytes(&archive, words_of), words);
         }
     }
-    fs::write(repo.path().join(".git/one.tar"), archive(&[a.clone()])).expect("our own");
+    fs::write(
+        repo.path().join(".git/one.tar"),
+        archive(std::slice::from_ref(&a)),
+    )
+    .expect("our own");
     let two = [file(b"p/a", b"evil\n"), a];
     fs::write(repo.path().join(".git/two.tar"), archive(&two)).expect("our own");
     let output = repo.compare(".git/two.tar .git/one.tar");
