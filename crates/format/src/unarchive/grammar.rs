@@ -112,13 +112,11 @@ pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect 
 }
 
 /// Whether a file that begins with `name` may be in another format than that of a tar. Those begin with bytes that no text has, or
-/// with a word.
+/// with a line.
 pub(super) fn begins_another(name: &[u8]) -> bool {
     let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
     let is_no_text = |error: Utf8Error| error.valid_up_to() == 0;
-    std::str::from_utf8(name).is_err_and(is_no_text)
-        || name.iter().take(4).any(u8::is_ascii_control)
-        || name.starts_with(b"begin ")
+    std::str::from_utf8(name).is_err_and(is_no_text) || name.iter().any(u8::is_ascii_control)
 }
 
 /// Whether the checksum is right. Some programs add signed bytes.
