@@ -362,9 +362,10 @@ fn a_doubt_without_an_entry_after_it() {
 
 #[test]
 fn sparse_files_that_are_refused() {
-    let sparse = |major, map: &str| {
+    let sparse = |major, map: &str, data: &[u8]| {
         let mut content = map.as_bytes().to_vec();
         content.resize(512, 0);
+        content.extend(data);
         let records: [(&str, &[u8]); 4] = [
             ("GNU.sparse.major", major),
             ("GNU.sparse.minor", b"0"),
@@ -376,7 +377,7 @@ fn sparse_files_that_are_refused() {
             .raw(b'0', b"GNUSparseFile.1/a", b"", 0o644, &content)
     };
     assert_harmless(
-        sparse(b"0", "1\n9\n0\n"),
+        sparse(b"0", "1\n9\n0\n", b""),
         "a sparse file of an unknown form",
     );
     for (map, words) in [
@@ -388,8 +389,10 @@ fn sparse_files_that_are_refused() {
         ("1\n8\n0\n", "the map of a sparse file is malformed"),
         ("", "the map of a sparse file is malformed"),
     ] {
-        assert_harmless(sparse(b"1", map), words);
+        assert_harmless(sparse(b"1", map, b""), words);
     }
+    let content = sparse(b"1", "1\n0\n9\n", b"123456789");
+    assert_harmless(content, "a sparse file has content");
     let old = begun("pax")
         .extended(&[("GNU.sparse.map", b"0,1")])
         .file("a", "x");
