@@ -259,15 +259,16 @@ pub(super) fn open(begin: Vec<u8>, stream: Box<dyn Read + Send>, raw: Raw) -> Re
         Some(Compression::Zstd) => {
             on_a_thread(zstd::Decoder::with_buffer(buffered(tap)).map_err(unreadable)?)?
         }
-        Some(other) => {
+        Some(xz @ Compression::Xz) => {
             let inner = buffered(tap);
-            by_program(other, Unpadded { inner, run: 0 })?
+            by_program(xz, Unpadded { inner, run: 0 })?
         }
+        Some(other) => by_program(other, buffered(tap))?,
     };
     Ok(Opened::Tar(plain, compression))
 }
 
-/// The bytes of a compressed file. Python ends at zeros between two streams of xz, so these are an error.
+/// The bytes of a file of xz. Python ends at zeros between two streams, so these are an error.
 struct Unpadded<R> {
     inner: R,
     /// How far the last bytes are the end of a stream and zeros: 2 for `YZ`, and 1 for each zero.

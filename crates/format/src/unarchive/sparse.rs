@@ -74,14 +74,11 @@ impl Map {
     }
 
     pub(super) fn add(&mut self, offset: u64, len: u64) -> Result<(), &'static str> {
-        let (last, before) = self.pieces.last().copied().unwrap_or((0, BLOCK));
-        let end = if self.pieces.is_empty() {
-            0
-        } else {
-            last + before
-        };
         // Only the last piece may be empty, or end within a block.
-        let is_whole = before > 0 && before % BLOCK == 0;
+        let last = self.pieces.last();
+        let (end, is_whole) = last.map_or((0, true), |(offset, len)| {
+            (offset + len, *len > 0 && len % BLOCK == 0)
+        });
         let is_sound = is_whole && offset >= end && offset.checked_add(len).is_some();
         if !is_sound || self.pieces.len() >= PIECES_MAX {
             return Err(MALFORMED);
