@@ -4,13 +4,13 @@ archives.py mutate <archives> <first> <count> <out>   writes a mutation for each
 archives.py judge <tree> <archives> <programs>        prints `<archive> <reader>` if the reader wrote another tree without an error
 """
 
+import bz2
 import gzip
-import io
+import lzma
 import os
 import random
 import re
 import shutil
-import stat
 import struct
 import subprocess
 import sys
@@ -26,6 +26,10 @@ KEYS = [b"path=p/a.txt", b"path=p/new", b"path=p/run/", b"linkpath=run", b"size=
         b"GNU.sparse.size=9", b"GNU.sparse.map=0,1", b"GNU.sparse.numblocks=1", b"SCHILY.realsize=9", b"hdrcharset=BINARY",
         b"GITSLUICE.size=1", b"uid=1", b"LIBARCHIVE.xattr.a=b", b"SCHILY.acl.access=x", b"path=", b"size=x", b"SCHILY.xattr.user.a=b", b"comment=c\0",
         b"path=p/link/.", b"path=p/src/../a.txt", b"uname=\n24 GNU.sparse.offset=3"]
+NAMES = [b"p/link/a.txt", b"./p/a.txt", b"/p/a.txt", b"../p/a.txt", b"p/src/../a.txt", b"p//a.txt", b"p/a.txt/.", b"p/run/", b"p\\a.txt", b"p/RUN", b"p/new"]
+# How files of other formats begin.
+BEGINNINGS = [b"\x1f\x8b\x08", b"\x1f\x9d", b"BZh9", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"LZIP\x01", b"PK\3\4", b"PK\5\6", b"7z\xbc\xaf\x27\x1c",
+              b"!<arch>\n", b"070701", b"\xc7\x71", b"begin 644 a\n", b"#mtree", b"WARC/1.0\r\n", b"Rar!\x1a\x07", b"MSCF", b"xar!", b"\xed\xab\xee\xdb"]
 MAGICS = [b"ustar\x0000", b"ustar  \0", b"\0" * 8, b"ustar\0\0\0", b"USTAR\x0000"]
 
 
@@ -34,10 +38,11 @@ def seal(tar, at):
     tar[at + 148:at + 156] = b"%06o\0 " % sum(tar[at:at + 512])
 
 
-def header(flag, name, size, magic=b"ustar\x0000"):
+def header(flag, name, size, magic=b"ustar\x0000", link=b"", mode=0o644):
     block = bytearray(512)
     block[:len(name)] = name
-    block[100:108] = b"0000644\0"
+    block[157:157 + len(link)] = link
+    block[100:108] = b"%07o\0" % mode
     block[108:124] = b"0000000\0" * 2
     block[124:136] = b"%011o\0" % size
     block[136:148] = b"%011o\0" % 1
@@ -77,7 +82,7 @@ def mutated_tar(tar, numbers):
     tar = bytearray(tar)
     found = headers(tar)
     (at, end), (other, _) = numbers.choice(found), numbers.choice(found)
-    what = numbers.randrange(13)
+    what = numbers.randrange(16)
     if what == 0:
         tar[at + numbers.randrange(512)] ^= 1 << numbers.randrange(8)
     elif what == 1:
@@ -109,6 +114,17 @@ def mutated_tar(tar, numbers):
     elif what == 11:
         name = numbers.choice([b"p/new", b"new"])
         tar[at:at] = header(bytes([numbers.choice(TYPES)]), name, 0, numbers.choice(MAGICS))
+    elif what == 12:
+        link = numbers.choice([b"p/a.txt", b"p/run", b"p/src/c", *NAMES])
+        mode = numbers.choice([0o644, 0o755, 0o600, 0o4755])
+        tar[at:at] = header(b"1", numbers.choice([b"p/a.txt", b"p/run", *NAMES]), 0, numbers.choice(MAGICS), link, mode)
+    elif what == 13:
+        name = numbers.choice(NAMES)
+        tar[at:at + 100] = name + bytes(100 - len(name))
+    elif what == 14:
+        at = 0
+        name = numbers.choice(BEGINNINGS) + tar[:100].rstrip(b"\0")
+        tar[:100] = name[:100].ljust(100, b"\0")
     else:
         tar[end - 1 if end > at else at] = numbers.randrange(256)
     if at + 512 <= len(tar) and numbers.randrange(10):
@@ -123,7 +139,7 @@ def mutated_zip(data, numbers):
     sign = numbers.choice([sign for sign, found in places.items() if found])
     at = numbers.choice(places[sign])
     size = {b"PK\3\4": 60, b"PK\1\2": 90, b"PK\5\6": 22, b"PK\7\x08": 16}[sign]
-    what = numbers.randrange(6)
+    what = numbers.randrange(7)
     if what < 3:
         data[min(at + numbers.randrange(4, size), len(data) - 1)] = numbers.choice([0, 1, 3, 8, 16, 0x5c, 0x75, 255, numbers.randrange(256)])
     elif what == 3:
@@ -132,6 +148,9 @@ def mutated_zip(data, numbers):
         name = b"p/new"
         extra = struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, 0, 0, 0x21, zlib.crc32(b"x"), 1, 1, len(name), 0) + name + b"x"
         data[at:at] = extra
+    elif what == 5:
+        # The same length, everywhere.
+        data = data.replace(b"p/a.txt", numbers.choice([b"p\\a.txt", b"p/a.tx/", b"/pa.txt", b"p/../xx", b"p/./axt", b"p/a\0txt", b"p/empty", b"../.txt"]))
     else:
         data[min(at + numbers.randrange(size), len(data) - 1)] ^= 1 << numbers.randrange(8)
         # The same in the other header, so that both agree.
@@ -145,6 +164,28 @@ def mutated_zip(data, numbers):
     return bytes(data)
 
 
+def compressed(tar, numbers):
+    """A stream of one or two members, perhaps with a mistake, and the end of its name."""
+    end, compress = numbers.choice([(".tgz", gzip.compress), (".txz", lzma.compress), (".tbz", bz2.compress)])
+    cut = numbers.choice([len(tar), numbers.randrange(len(tar))])
+    members = [bytearray(compress(part)) for part in (tar[:cut], tar[cut:]) if part]
+    member = numbers.choice(members)
+    what = numbers.randrange(7)
+    if what == 0:
+        member[numbers.choice([numbers.randrange(len(member)), numbers.randrange(12)])] ^= 1 << numbers.randrange(8)
+    elif what == 1:
+        member += bytes(numbers.choice([1, 3, 4, 8, 512]))
+    elif what == 2:
+        member += numbers.choice([b"x", member[:10], b"PK\5\6" + bytes(18), bytes(16) + b"x"])
+    elif what == 3:
+        members.append(bytearray(compress(header(b"0", b"p/new", 0) + bytes(1024))))
+    elif what == 4:
+        members.insert(0, bytearray(compress(b"")))
+    elif what == 5:
+        del member[numbers.randrange(len(member)):]
+    return b"".join(members), end
+
+
 def mutate(archives, first, count, out):
     names = sorted(os.listdir(archives))
     for number in range(first, first + count):
@@ -155,7 +196,11 @@ def mutate(archives, first, count, out):
         if name.endswith(".zip"):
             end, data = ".zip", mutated_zip(data, numbers)
         else:
-            end, data = ".tar", mutated_tar(gzip.decompress(data), numbers)
+            end, data = ".tar", gzip.decompress(data)
+            if numbers.randrange(8) == 0:
+                data, end = compressed(data, numbers)
+            else:
+                data = mutated_tar(data, numbers)
         with open(os.path.join(out, f"{number}-{name.split('.')[0]}{end}"), "wb") as file:
             file.write(data)
 
@@ -171,8 +216,12 @@ def python_zip(path, out):
         archive.extractall(out)
 
 
+TARS = [("tar", "-xf", "{}"), ("bsdtar", "-xf", "{}"), ("busybox", "tar", "-xf", "{}"), python_tar]
 PROGRAMS = {
-    ".tar": [("tar", "-xf", "{}"), ("bsdtar", "-xf", "{}"), ("busybox", "tar", "-xf", "{}"), ("7zz", "x", "-y", "-snld", "{}"), python_tar],
+    ".tar": [*TARS, ("7zz", "x", "-y", "-snld", "{}")],
+    ".tgz": TARS,
+    ".txz": TARS,
+    ".tbz": TARS,
     ".zip": [("unzip", "-qq", "-o", "{}"), ("bsdtar", "-xf", "{}"), ("bsdtar", "-xf", "-"), ("busybox", "unzip", "-q", "-o", "{}"), ("7zz", "x", "-y", "{}"), ("jar", "-J-XX:+UseSerialGC", "-xf", "{}"), python_zip],
 }
 # Readers that write a link as a file, and give no permissions.
@@ -222,8 +271,8 @@ def judge(expected, archives, programs):
     shutil.copytree(archives, work + "/archives")
     shutil.copytree(programs, work + "/programs")
     for program in os.listdir(programs):
-        for readers in PROGRAMS.values():
-            readers.append((f"{work}/programs/{program}", "{}"))
+        for end in (".tar", ".zip"):
+            PROGRAMS[end].append((f"{work}/programs/{program}", "{}"))
     if os.geteuid() == 0:
         os.chown(work, NOBODY, NOBODY)
         os.setgroups([])
