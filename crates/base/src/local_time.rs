@@ -39,8 +39,9 @@ pub fn utc(seconds: i64) -> Option<LocalTime> {
 
 /// The local time at `seconds` since 1970. `None` if the year is beyond those of the C library.
 pub fn local_time(seconds: i64) -> Option<LocalTime> {
-    // A `time_t`, which libc calls deprecated on musl.
-    let time = seconds.try_into().ok()?;
+    // On musl the name stands for the type that every program there uses.
+    #[allow(deprecated)]
+    let time = libc::time_t::try_from(seconds).ok()?;
     let mut found = MaybeUninit::<libc::tm>::uninit();
     // SAFETY: both pointers are valid, and the function writes to the second one only. It reads the environment, which no part of
     // this crate changes.

@@ -139,11 +139,12 @@ fn check_attributes(fixed: &[u8], name: &[u8], doubt: &mut Doubt) {
     // Only some programs take permissions of Unix from other hosts, so that these must say the same as none.
     let is_plain = is_directory || matches!(mode & !0o666, 0 | 0o100_000);
     let is_known = host == UNIX || (DOS.contains(&host) && is_plain);
+    // Devices and types that nothing has are files for some programs.
+    let is_known = is_known && matches!(mode >> 12, 0 | 0o04 | 0o10 | 0o12);
     let is_right = match mode >> 12 {
         // Without a type, some programs ignore the permissions.
         0 => is_directory || mode & 0o111 == 0,
         0o04 => is_directory,
-        // What is neither a file nor a link has another type than the tree says.
         _ => !is_directory,
     };
     require(doubt, is_known && low & !ATTRIBUTES == 0, HOST);

@@ -121,7 +121,7 @@ def mutated_tar(tar, numbers):
     elif what == 13:
         name = numbers.choice(NAMES)
         tar[at:at + 100] = name + bytes(100 - len(name))
-    elif what == 14:
+    elif what == 14 and tar[156:157] != b"V":
         at = 0
         name = numbers.choice(BEGINNINGS) + tar[:100].rstrip(b"\0")
         tar[:100] = name[:100].ljust(100, b"\0")
@@ -252,6 +252,13 @@ def tree(top, is_plain):
     return found
 
 
+def label(path):
+    """The label of a tar. The same words in a record are known."""
+    with open(path, "rb") as file:
+        block = file.read(512)
+    return os.fsdecode(block[:100].rstrip(b"\0")) if block[156:157] == b"V" else "label"
+
+
 def extracted(reader, path, out):
     try:
         if callable(reader):
@@ -298,9 +305,10 @@ def judge(expected, archives, programs):
                 continue
             out = tempfile.mkdtemp(dir=work)
             if extracted(reader, path, out):
-                # The label of GNU tar, which some readers write as an empty file.
-                if os.path.exists(out + "/label"):
-                    os.unlink(out + "/label")
+                # Some readers write the label of GNU tar as an empty file.
+                named = os.path.join(out, label(path))
+                if os.path.isfile(named) and os.path.getsize(named) == 0:
+                    os.unlink(named)
                 found = tree(out + "/p" if os.listdir(out) == ["p"] else out, title in PLAIN)
                 if found != expected[title in PLAIN]:
                     print("wrong", name, title)

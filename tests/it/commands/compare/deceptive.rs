@@ -203,6 +203,10 @@ fn attributes_and_ends_of_a_zip() {
     for (zip, words) in [
         (patch(&zip, CENTRAL, 5, &[19]), "its attributes are unknown"),
         (
+            patch(&zip, CENTRAL, 41, &[0x91]),
+            "its attributes are unknown",
+        ),
+        (
             patch(&zip, CENTRAL, 41, &[1]),
             "its name and its attributes disagree",
         ),
