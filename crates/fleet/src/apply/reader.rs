@@ -123,13 +123,12 @@ fn archive_entry(entry: TarEntry) -> Result<ArchiveEntry> {
     if header.as_ustar().is_none() {
         return Err(damaged("no tar header where one has to be"));
     }
-    let (hole, mode) = (entry.hole(), entry.mode & 0o777);
+    let mode = entry.mode & 0o777;
     let kind = match (header.as_old().linkflag[0], entry.kind) {
         (b'0', Kind::File) => ItemKind::File {
             mode,
-            content: match hole {
-                Some(hole) if entry.is_hole() => Content::Hole(hole),
-                Some(_) => return Err(damaged("a sparse file has content")),
+            content: match entry.hole {
+                Some(hole) => Content::Hole(hole),
                 None => Content::Bytes(entry.size),
             },
         },

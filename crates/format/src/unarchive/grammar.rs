@@ -40,9 +40,9 @@ pub(super) const ALONE: &str =
 /// The beginning of another format.
 pub(super) const OTHER: &str =
     "it begins like a file of another format, which some programs take it for";
-/// A sparse file of no known form.
+/// A sparse file.
 pub(super) const SPARSE: &str =
-    "a sparse file of an unknown form: programs write different contents or names";
+    "a sparse file: some programs write its map as a part of the content, or another name";
 
 pub(super) const NAME: Range<usize> = 0..100;
 pub(super) const MODE: Range<usize> = 100..108;
@@ -76,8 +76,8 @@ pub(super) fn require(doubt: &mut Doubt, is_right: bool, reason: &'static str) {
     }
 }
 
-/// The dialect of a header, and why programs may understand it differently. The map of a sparse file, and what other headers say
-/// of the entry, are checked elsewhere.
+/// The dialect of a header, and why programs may understand it differently. What other headers say of the entry is checked
+/// elsewhere.
 pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect {
     let flag = block[TYPE_AT];
     let tail = &block[PREFIX.start..];
@@ -170,7 +170,7 @@ fn sum(block: &[u8; 512]) -> u64 {
 }
 
 /// The value of octal digits between blanks.
-pub(super) fn octal(field: &[u8]) -> Option<u64> {
+fn octal(field: &[u8]) -> Option<u64> {
     let digits = std::str::from_utf8(field).ok()?;
     u64::from_str_radix(digits.trim_matches([' ', '\0']), 8).ok()
 }

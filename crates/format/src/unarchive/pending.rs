@@ -5,7 +5,7 @@
 use super::{
     grammar::{Dialect, Doubt, FORM, KEY, ORDER, require},
     pax::{self, decimal},
-    sparse::Records as SparseRecords,
+    sparse::{self, Sparse},
 };
 
 /// The keys that decide which files are written.
@@ -44,13 +44,11 @@ pub(super) struct Pending {
     pub(super) path: Option<Vec<u8>>,
     pub(super) link: Option<Vec<u8>>,
     pub(super) size: Option<u64>,
-    pub(super) sparse: Option<SparseRecords>,
+    pub(super) sparse: Option<Sparse>,
     /// Why programs may understand them differently.
     pub(super) doubt: Doubt,
     /// The dialect of these headers, if there are any.
     pub(super) dialect: Option<Dialect>,
-    /// Whether a value has several lines, in which some programs look for records of sparse files.
-    pub(super) has_lines: bool,
     /// Which of the keys occurred.
     seen: u32,
 }
@@ -68,7 +66,6 @@ impl Pending {
             let (key, value) = record.ok_or("a record of an extended header is malformed")?;
             // Some programs ignore all of a header with a NUL.
             self.require(!key.contains(&0) && !value.contains(&0), FORM);
-            self.has_lines |= value.contains(&b'\n');
             if flag == b'x' {
                 self.add_record(key, value)?;
             } else {
@@ -100,8 +97,9 @@ impl Pending {
     }
 
     fn add_record(&mut self, key: &[u8], value: &[u8]) -> Result<(), &'static str> {
-        if let Some(key) = key.strip_prefix(b"GNU.sparse.") {
-            return self.sparse.get_or_insert_default().add(key, value);
+        if let Some(key) = key.strip_prefix(sparse::PREFIX) {
+            self.sparse.get_or_insert_default().add(key, value);
+            return Ok(());
         }
         let at = KEYS.iter().position(|known| *known == key);
         let bit = at.map_or(0, |at| 1 << at);

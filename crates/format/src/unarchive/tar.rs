@@ -13,19 +13,19 @@ use tar::Header;
 use super::{
     blocks::{Blocks, READ_LEN},
     damage::{damaged, unreadable},
-    grammar::{self, Dialect, Doubt},
+    grammar::{self, Dialect},
     item::{Item, Kind, Visitor},
-    pax::{self, decimal},
+    pax,
     pending::Pending,
-    sparse::{self, Map, Records as SparseRecords, Sparse},
+    sparse,
 };
 use sluice_base::error::{Error, Result};
 
 const BLOCK: usize = 512;
 /// The limit of the names and records of one entry, in bytes. Some programs ignore longer ones.
 const NAMES_MAX: u64 = 1 << 20;
-/// The limit of all holes, and of the zeros at the end. They cost an archive nothing, and the reader time.
-const HOLES_MAX: u64 = 16 << 30;
+/// The limit of the zeros at the end. They cost an archive nothing, and the reader time.
+const ZEROS_MAX: u64 = 16 << 30;
 /// The zeros after the end that are reported at once.
 const ZEROS: usize = 64 << 10;
 const NUMBER: &str = "a number in a header is malformed";
@@ -71,26 +71,14 @@ pub struct TarEntry {
     pub kind: Kind,
     /// The permissions, with the setuid, setgid and sticky bits.
     pub mode: u32,
-    /// The size of the file.
+    /// The size of the content that follows.
     pub size: u64,
+    /// The size of a file that is a hole, as git-sluice writes it. No content follows.
+    pub hole: Option<u64>,
     /// The header itself.
     pub header: Header,
     /// Why programs may write something else.
     pub doubt: Option<&'static str>,
-    sparse: Option<Map>,
-}
-
-impl TarEntry {
-    /// The zeros of a sparse file that are not in the archive.
-    pub fn hole(&self) -> Option<u64> {
-        let data = self.sparse.as_ref().map(|map| map.data().unwrap_or(0));
-        data.map(|data| self.size - data)
-    }
-
-    /// Whether it has only zeros, none of which are in the archive.
-    pub fn is_hole(&self) -> bool {
-        self.sparse.as_ref().is_some_and(Map::is_hole)
-    }
 }
 
 /// Reads one tar.
@@ -293,11 +281,11 @@ impl<R: Read> TarReader<R> {
             kind: kind(flag),
             mode: header.mode().map_err(|_| NUMBER)? & 0o7777,
             size: in_header,
+            hole: None,
             header: header.clone(),
             doubt: pending.doubt,
-            sparse: None,
         };
-        let sparse = entry.take_stated(pending, dialect);
+        entry.take_stated(pending, dialect);
         if matches!(flag, 0 | b'0') && entry.path.ends_with(b"/") {
             // In v7, the name in the header alone tells a directory.
             entry.kind = Kind::Directory;
@@ -310,59 +298,24 @@ impl<R: Read> TarReader<R> {
         self.body = entry.size;
         self.padding = (self.body.wrapping_neg() % BLOCK as u64) as usize;
         self.path.clone_from(&entry.path);
-        entry.sparse = match (flag, sparse) {
-            (b'S', _) if dialect == Dialect::Gnu => Some(self.old_map(header)?),
-            (_, Some(records)) => Some(self.map(records, &mut entry.doubt)?),
-            (_, None) => return Ok(entry),
-        };
-        if let Some(map) = &entry.sparse {
-            entry.size = map.size;
-            if map.data()? != self.body {
-                return Err("a sparse file has more or less data than its map".into());
-            }
+        if flag == b'S' {
+            self.skip_map(header)?;
+        }
+        if let Some(hole) = entry.hole {
+            let is_map = self.whole_block()?[..] == sparse::map(hole);
+            entry.require(is_map, grammar::SPARSE);
+            (entry.size, self.body) = (0, 0);
         }
         Ok(entry)
     }
 
-    /// The map in a header of the old form, and in the blocks after it.
-    fn old_map(&mut self, header: &Header) -> Result<Map, TarError> {
-        let mut map = Map::default();
-        let mut has_more = map.add_header(header.as_bytes())?;
+    /// Skips what does not fit into the header of the map of a sparse file.
+    fn skip_map(&mut self, header: &Header) -> Result<(), TarError> {
+        let mut has_more = header.as_bytes()[482] == 1;
         while has_more {
-            has_more = map.add_block(&self.whole_block()?)?;
+            has_more = self.whole_block()?[504] == 1;
         }
-        Ok(map)
-    }
-
-    /// The map in `records`, or in the first blocks of the body: a list of numbers, one a line, of which the first counts the
-    /// pieces.
-    fn map(&mut self, records: SparseRecords, doubt: &mut Doubt) -> Result<Map, TarError> {
-        let has_lines = records.has_map_before_data();
-        let (mut map, mut text) = (records.into_map(), Vec::new());
-        if has_lines {
-            for _ in 0..self.line(&mut text)? {
-                let offset = self.line(&mut text)?;
-                map.add(offset, self.line(&mut text)?)?;
-            }
-        }
-        grammar::require(doubt, grammar::is_zero(&text), grammar::PADDING);
-        Ok(map)
-    }
-
-    /// The number in the first line of `text`, which goes on in the body.
-    fn line(&mut self, text: &mut Vec<u8>) -> Result<u64, TarError> {
-        loop {
-            if let Some(len) = text.iter().position(|byte| *byte == b'\n') {
-                let number = decimal(&text[..len]);
-                text.drain(..=len);
-                return number.ok_or(sparse::MALFORMED.into());
-            }
-            let left = self.body.checked_sub(BLOCK as u64);
-            self.body = left
-                .filter(|_| text.len() < BLOCK)
-                .ok_or(sparse::MALFORMED)?;
-            text.extend_from_slice(&self.whole_block()?);
-        }
+        Ok(())
     }
 
     /// The next piece of the content of the current entry. `None` at its end.
@@ -386,8 +339,8 @@ impl<R: Read> TarReader<R> {
 }
 
 impl TarEntry {
-    /// Takes the names and the size that other headers state. Returns the records of a sparse file.
-    fn take_stated(&mut self, pending: Pending, dialect: Dialect) -> Option<SparseRecords> {
+    /// Takes the names and the size that other headers state.
+    fn take_stated(&mut self, pending: Pending, dialect: Dialect) {
         let is_alone = pending.dialect.is_none();
         let is_link = matches!(self.kind, Kind::Symlink | Kind::HardLink);
         let size = pending.size.unwrap_or(self.size);
@@ -403,14 +356,14 @@ impl TarEntry {
         // Programs that take these names do not look at those in the header.
         self.path = pending.path.unwrap_or(std::mem::take(&mut self.path));
         self.link = pending.link.unwrap_or(std::mem::take(&mut self.link));
-        let mut sparse = pending.sparse?;
-        // With the newest form, Python takes the one size for the other.
-        let is_single = !sparse.has_map_before_data() || pending.size.is_none();
-        let is_known = sparse.is_known() && sparse.allows(&self.path) && self.kind == Kind::File;
-        let is_known = is_known && is_single && !pending.has_lines;
-        self.require(is_known, grammar::SPARSE);
-        self.path = sparse.name.take().unwrap_or(std::mem::take(&mut self.path));
-        is_known.then_some(sparse)
+        let Some(sparse) = pending.sparse else {
+            return;
+        };
+        // The map is one block.
+        let has_map = self.kind == Kind::File && self.size == BLOCK as u64;
+        self.hole = sparse.hole(&self.path).filter(|_| has_map);
+        self.require(self.hole.is_some(), grammar::SPARSE);
+        self.path = sparse.name().unwrap_or(&self.path).to_vec();
     }
 
     /// Compares the type with the names and the size.
@@ -431,6 +384,7 @@ impl TarEntry {
         );
         self.require(is_empty || self.kind == Kind::File, grammar::BODY);
         self.require(!is_nameless, grammar::FORM);
+        self.require(flag != b'S', grammar::SPARSE);
     }
 
     fn require(&mut self, is_right: bool, reason: &'static str) {
@@ -464,7 +418,6 @@ fn size(header: &Header) -> Result<u64, TarError> {
 /// Reads the plain tar in `input`, to its last byte.
 pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
     let mut reader = TarReader::new(input, NAMES_MAX);
-    let mut holes = 0_u64;
     let name = reader.beginning().map_err(failed)?.get(grammar::NAME);
     if name.is_some_and(grammar::begins_another) {
         visitor.doubt(b"", grammar::OTHER)?;
@@ -474,7 +427,7 @@ pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
         visitor.frame(reader.frame());
         match item {
             None => return Ok(()),
-            Some(TarItem::Zeros) if reader.end_len() > HOLES_MAX => {
+            Some(TarItem::Zeros) if reader.end_len() > ZEROS_MAX => {
                 return Err(damaged("more than 16 GiB of zeros follow its end"));
             }
             Some(TarItem::Zeros) => {}
@@ -488,24 +441,19 @@ pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
                     }
                 }
             }
-            Some(TarItem::Entry(entry)) => {
-                holes = holes.saturating_add(entry.hole().unwrap_or(0));
-                if holes > HOLES_MAX {
-                    return Err(damaged("its sparse files have more than 16 GiB of holes"));
-                }
-                pass(*entry, &mut reader, visitor)?;
-            }
+            Some(TarItem::Entry(entry)) => pass(&entry, &mut reader, visitor)?,
         }
     }
 }
 
 /// Passes `entry` on.
 fn pass<R: Read>(
-    entry: TarEntry,
+    entry: &TarEntry,
     reader: &mut TarReader<R>,
     visitor: &mut dyn Visitor,
 ) -> Result<()> {
-    if let Some(doubt) = entry.doubt {
+    let sparse = entry.hole.map(|_| grammar::SPARSE);
+    if let Some(doubt) = entry.doubt.or(sparse) {
         visitor.doubt(&entry.path, doubt)?;
     }
     let item = Item {
@@ -516,10 +464,7 @@ fn pass<R: Read>(
         link: &entry.link,
         header: Some(&entry.header),
     };
-    match entry.sparse {
-        None => visitor.entry(&item, reader),
-        Some(map) => visitor.entry(&item, &mut Sparse::new(map, reader)),
-    }
+    visitor.entry(&item, reader)
 }
 
 /// Reads the content of the current entry.

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::hostile::{archive, file, header, patch, small};
 use super::{mutations::seal, project};
-use crate::support::{installed, process::Output};
+use crate::support::{cases, installed, process::Output};
 
 /// A header of type `flag` with these records.
 fn pax(flag: u8, records: &[(&str, &str)]) -> Vec<u8> {
@@ -34,22 +34,6 @@ fn assert_doubted(output: &Output, words: &str) {
 #[test]
 fn headers_and_records() {
     let (repo, a) = small();
-    let sparse = |extra: (&str, &str), map: &str| {
-        let records = [
-            ("GNU.sparse.major", "1"),
-            ("GNU.sparse.minor", "0"),
-            ("GNU.sparse.name", "p/a"),
-            ("GNU.sparse.realsize", "2"),
-            extra,
-        ];
-        let mut body = map.as_bytes().to_vec();
-        body.resize(512, 0);
-        [
-            pax(b'x', &records),
-            file(b"p/a", &[&body[..], b"a\n"].concat()),
-        ]
-        .concat()
-    };
     let long = "x".repeat(1 << 20);
     let mut linked = header(b"p/b", b'1', b"p/a", 0);
     linked[100..107].copy_from_slice(b"0000755");
@@ -85,22 +69,6 @@ fn headers_and_records() {
             form,
         ),
         (
-            vec![sparse(("comment", "\n24 GNU.sparse.offset=3"), "1\n0\n2\n")],
-            "a sparse file of an unknown form",
-        ),
-        (
-            vec![sparse(("size", "514"), "1\n0\n2\n")],
-            "a sparse file of an unknown form",
-        ),
-        (
-            vec![sparse(("uid", "1"), "2\n0\n1\n1\n1\n")],
-            "the map of a sparse file is malformed",
-        ),
-        (
-            vec![sparse(("uid", "1"), "2\n0\n0\n0\n2\n")],
-            "the map of a sparse file is malformed",
-        ),
-        (
             vec![file(b"\x04\x22M\x18x", b""), a.clone()],
             "it begins like a file of another format",
         ),
@@ -115,8 +83,26 @@ fn headers_and_records() {
     ] {
         assert_doubted(&repo.compare_bytes(&archive(&entries), "HEAD"), words);
     }
-    let sound = sparse(("uid", "1"), "1\n0\n2\n");
-    assert_eq!(repo.compare_bytes(&archive(&[sound]), "HEAD").code(), 0);
+}
+
+/// busybox and 7-Zip write other contents than GNU tar.
+#[test]
+fn sparse_files() {
+    let (repo, _) = small();
+    let script = "truncate -s 99999 hole && git add hole && git commit -qm hole && mkdir .git/p && cp --sparse=always hole .git/p/";
+    let _ = repo.shell(script).success();
+    for options in cases(
+        "--format=gnu | --format=posix --sparse-version=0.0 | --format=posix --sparse-version=0.1 | --format=posix --sparse-version=1.0",
+    ) {
+        let script = format!("tar -C .git {options} --sparse --hole-detection=raw -cf - p");
+        let archive = repo.shell(&script).success();
+        let output = repo.compare_bytes(&archive, "HEAD hole");
+        assert_doubted(&output, "a sparse file: some programs write its map");
+    }
+    let options = "--prefix=p/ --max-size=9 --large=placeholder HEAD";
+    let hole = repo.sluice(options.split(' ')).success();
+    let output = repo.compare_bytes(&hole, options);
+    assert_doubted(&output, "doubt     hole (a sparse file");
 }
 
 /// What a user gives a file, and what holds for all entries, has no meaning for what is extracted.
