@@ -34,8 +34,9 @@ const FLAG_UTF8: u16 = 0x800;
 /// DOS, NTFS of two programs, OS X; Unix.
 const DOS: [u8; 4] = [0, 10, 11, 19];
 const UNIX: u8 = 3;
-/// Read-only, directory, archive. 7-Zip adds a bit for permissions of Unix.
-const ATTRIBUTES: u32 = 0x8031;
+/// Attributes of DOS and Windows: read-only, hidden, system, directory, archive, normal, not indexed. OS X and 7-Zip add a bit each.
+/// unzip skips labels (8).
+const ATTRIBUTES: u32 = 0xe0b7;
 const ATTRIBUTE_DIRECTORY: u32 = 0x10;
 /// Extra fields: of large files, of times and owners, of Java, of names and comments, of libarchive, of alignment.
 const LARGE_FIELD: u16 = 1;

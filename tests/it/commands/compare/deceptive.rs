@@ -188,6 +188,7 @@ fn attributes_and_ends_of_a_zip() {
     let zip = repo.archive_of("--format=zip --prefix=p/ HEAD");
     for (zip, words) in [
         (patch(&zip, CENTRAL, 5, &[19]), "its attributes are unknown"),
+        (patch(&zip, CENTRAL, 38, &[8]), "its attributes are unknown"),
         (
             patch(&zip, CENTRAL, 41, &[0x91]),
             "its attributes are unknown",
@@ -202,6 +203,11 @@ fn attributes_and_ends_of_a_zip() {
         ),
     ] {
         assert_doubted(&repo.compare_bytes(&zip, "HEAD"), words);
+    }
+    // As the writers of OS X and Windows set them.
+    for attributes in [0x4000_u16, 0x80, 0x20a2] {
+        let zip = patch(&zip, CENTRAL, 38, &attributes.to_le_bytes());
+        assert_eq!(repo.compare_bytes(&zip, "HEAD").code(), 0);
     }
     assert_eq!(
         repo.compare_bytes(&[&zip[..], &[0; 8 << 10]].concat(), "HEAD")
