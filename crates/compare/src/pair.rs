@@ -1,6 +1,7 @@
 //! Compares an archive with another archive, which takes the place of the tree. Knows no repository.
 
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     io::{self, Write},
     os::unix::ffi::OsStrExt,
@@ -84,11 +85,18 @@ pub(super) fn run(
 /// The prefixes of `one` and of the `other` archive. The words may name the first one.
 fn prefixes(one: &Table, other: &Table, named: Option<&[u8]>) -> (Vec<u8>, Vec<u8>) {
     let of_other = prefix::shared(other);
-    let paths = other.sorted().map(|it| other.path(it));
-    let names = paths.filter_map(|path| path.strip_prefix(&of_other[..]));
-    let names = names.map(|path| prefix::first(path).to_vec()).collect();
-    let of_one = named.map_or_else(|| prefix::find(one, &names), <[u8]>::to_vec);
+    let names = names_below(other, &of_other);
+    let of_one = named.map(<[u8]>::to_vec);
+    let own = Some(prefix::shared(one)).filter(|own| names_below(one, own) == names);
+    let of_one = of_one.or(own).unwrap_or_else(|| prefix::find(one, &names));
     (of_one, of_other)
+}
+
+/// The names in the directory `prefix` of an archive.
+fn names_below(table: &Table, prefix: &[u8]) -> HashSet<Vec<u8>> {
+    let paths = table.sorted().map(|it| table.path(it));
+    let paths = paths.filter_map(|path| path.strip_prefix(prefix));
+    paths.map(|path| prefix::first(path).to_vec()).collect()
 }
 
 /// Writes the lines of the differences between the archive of `listing` and the `other` one, whose paths begin with `prefix`.

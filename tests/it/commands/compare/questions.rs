@@ -184,6 +184,11 @@ fn two_archives() {
         assert_says(&output, 1, lines);
     }
     assert_says(&repo.compare("apart/q apart/two.tar.gz"), 0, "same files\n");
+    // A directory in one of the same name.
+    let script = "cd apart && mkdir -p p/p r/p && echo x | tee p/p/x >r/p/x && tar -cf p.tar p && tar -cf r.tar r";
+    let _ = repo.shell(script).success();
+    assert_says(&repo.compare("apart/p.tar apart/r.tar"), 0, "same files\n");
+    assert_says(&repo.compare("apart/r.tar apart/p.tar"), 0, "same files\n");
     let json = repo.compare("--json apart/q apart/two.tar.gz");
     let schema = crate::support::schema::Schema::read("compare");
     let value = serde_json::from_slice(&json.stdout).expect("one line");
