@@ -125,6 +125,10 @@ impl Report<'_> {
         let path = printable_path(line.path);
         let line = match words.join(", ") {
             words if words.is_empty() => format_bytes("{} {}\n", &[class.as_bytes(), &path]),
+            // About the archive itself.
+            words if path.is_empty() => {
+                format_bytes("{} ({})\n", &[class.as_bytes(), words.as_bytes()])
+            }
             words => format_bytes("{} {} ({})\n", &[class.as_bytes(), &path, words.as_bytes()]),
         };
         self.write(&line)
