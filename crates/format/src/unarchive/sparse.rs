@@ -1,5 +1,5 @@
-//! Sparse files. Only a hole is read, as git-sluice writes it in place of a large file: the newest of GNU tar's four forms, with a
-//! map of one piece without data. About all others programs disagree: busybox and 7-Zip write the map as a part of the content.
+//! Sparse files, about which programs disagree: busybox and 7-Zip write maps as a part of the content. Only a hole is read, as
+//! git-sluice writes it in place of a large file: the newest of GNU tar's four forms, with one piece that has no data.
 
 use super::pax::decimal;
 
