@@ -123,10 +123,8 @@ impl Listing<'_, '_> {
             let times = mem::replace(&mut times, 1);
             if times > 1 {
                 let words = format!("{times} times");
-                self.report.line(Line {
-                    reason: Some(&words),
-                    ..Line::new(Class::Twice, path)
-                })?;
+                self.report
+                    .line(Line::because(Class::Twice, path, &words))?;
             }
             if below.is_some() && !is_selected(path)? {
                 continue;
@@ -136,10 +134,8 @@ impl Listing<'_, '_> {
                 continue;
             }
             if is_directory && applied::is_state(name) {
-                self.report.line(Line {
-                    reason: Some("written by git sluice apply"),
-                    ..Line::new(Class::Same, path)
-                })?;
+                let words = "written by git sluice apply";
+                self.report.line(Line::because(Class::Same, path, words))?;
                 continue;
             }
             let place = below.is_none().then_some("outside of the prefix");

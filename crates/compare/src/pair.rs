@@ -67,6 +67,8 @@ pub(super) fn run(
     }
     let named = content.prefix.as_deref().map(OsStr::as_bytes);
     let (prefix, of_other) = prefixes(&one.table, &other.table, named);
+    stand_back((&mut one.table, &prefix), (&other.table, &of_other));
+    stand_back((&mut other.table, &of_other), (&one.table, &prefix));
     report.doubts(&one.doubts, &prefix)?;
     report.doubts(&other.doubts, &of_other)?;
     let (contents, report) = (&mut one, &mut report);
@@ -92,6 +94,14 @@ fn prefixes(one: &Table, other: &Table, named: Option<&[u8]>) -> (Vec<u8>, Vec<u
     (of_one, of_other)
 }
 
+/// Lets nothing stand in for what a program wrote if the `other` archive has both files. Paths begin with a prefix.
+fn stand_back((table, prefix): (&mut Table, &[u8]), (other, of_other): (&Table, &[u8])) {
+    let paths = other.sorted().map(|it| other.path(it));
+    for path in paths.filter_map(|path| path.strip_prefix(of_other)) {
+        let _ = table.stand_back(&[prefix, path].concat());
+    }
+}
+
 /// The names in the directory `prefix` of an archive.
 fn names_below(table: &Table, prefix: &[u8]) -> HashSet<Vec<u8>> {
     let paths = table.sorted().map(|it| table.path(it));
@@ -108,10 +118,8 @@ fn list(listing: &mut Listing<'_, '_>, other: &Contents, prefix: &[u8]) -> Resul
             continue;
         };
         if record.class == Class::Twice {
-            listing.report.line(Line {
-                reason: Some("in the other archive"),
-                ..Line::new(Class::Twice, path)
-            })?;
+            let line = Line::because(Class::Twice, path, "in the other archive");
+            listing.report.line(line)?;
             continue;
         }
         let name = [listing.prefix, path].concat();

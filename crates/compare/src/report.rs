@@ -40,6 +40,14 @@ impl<'a> Line<'a> {
             is_expected: false,
         }
     }
+
+    /// A line with a `reason`.
+    pub(super) fn because(class: Class, path: &'a [u8], reason: &'a str) -> Self {
+        Self {
+            reason: Some(reason),
+            ..Self::new(class, path)
+        }
+    }
 }
 
 /// Writes lines, and counts them.
@@ -61,10 +69,7 @@ impl Report<'_> {
     pub(super) fn doubts(&mut self, doubts: &[Doubt], prefix: &[u8]) -> Result<()> {
         for doubt in doubts {
             let path = doubt.path.strip_prefix(prefix).unwrap_or(&doubt.path);
-            self.line(Line {
-                reason: Some(doubt.reason),
-                ..Line::new(Class::Doubt, path)
-            })?;
+            self.line(Line::because(Class::Doubt, path, doubt.reason))?;
         }
         Ok(())
     }
@@ -126,9 +131,7 @@ impl Report<'_> {
         let line = match words.join(", ") {
             words if words.is_empty() => format_bytes("{} {}\n", &[class.as_bytes(), &path]),
             // About the archive itself.
-            words if path.is_empty() => {
-                format_bytes("{} ({})\n", &[class.as_bytes(), words.as_bytes()])
-            }
+            words if path.is_empty() => format!("{class} ({words})\n").into(),
             words => format_bytes("{} {} ({})\n", &[class.as_bytes(), &path, words.as_bytes()]),
         };
         self.write(&line)

@@ -100,7 +100,7 @@ pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect 
     };
     let may_link = block[LINK.start] == 0 || b"12K".contains(&flag);
     // Some programs write a file for a link that has its target in another header alone.
-    let has_target = block[LINK.start] != 0 || flag != b'2';
+    let has_target = block[LINK.start] != 0 || !b"12".contains(&flag);
     let may_have_body = size == 0 || b"\x000SLKxg".contains(&flag);
     require(doubt, is_pure, FORMAT);
     require(doubt, types.contains(&flag), TYPE);
@@ -111,12 +111,16 @@ pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect 
     dialect
 }
 
-/// Whether a file that begins with `name` may be in another format than that of a tar. Those begin with bytes that no text has, or
-/// with a line.
-pub(super) fn begins_another(name: &[u8]) -> bool {
-    let name = name.split(|byte| *byte == 0).next().unwrap_or(name);
+/// Whether a file that begins with `block` may be in another format than that of a tar. Those begin with bytes that no text has, with
+/// a line, or like programs of Windows, which may have an archive after them.
+pub(super) fn begins_another(block: &[u8]) -> bool {
+    let name = block.split(|byte| *byte == 0).next().unwrap_or(block);
+    let name = &name[..name.len().min(NAME.end)];
+    let is_program = name.starts_with(b"MZ") && !block[MAGIC.start..].starts_with(b"ustar");
     let is_no_text = |error: Utf8Error| error.valid_up_to() == 0;
-    std::str::from_utf8(name).is_err_and(is_no_text) || name.iter().any(u8::is_ascii_control)
+    is_program
+        || std::str::from_utf8(name).is_err_and(is_no_text)
+        || name.iter().any(u8::is_ascii_control)
 }
 
 /// Whether the checksum is right. Some programs add signed bytes.
@@ -131,7 +135,8 @@ fn has_known_fields(block: &[u8; 512], flag: u8, size: u64) -> bool {
     let is_label = flag == b'V';
     let is_optional = |field: &Range<usize>| {
         let field = &block[field.clone()];
-        is_blank(field) || is_octal(field) || matches!(field, [0x80 | 0xff, ..])
+        // Python 2 ends without an error where a number is negative.
+        is_blank(field) || is_octal(field) || matches!(field, [0x80, ..])
     };
     let is_needed = |field: Range<usize>| {
         let field = &block[field];

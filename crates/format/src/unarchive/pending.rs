@@ -101,6 +101,10 @@ impl Pending {
             self.sparse.get_or_insert_default().add(key, value);
             return Ok(());
         }
+        // Some programs begin another record after each line. git itself writes names that have lines.
+        let is_name = matches!(key, b"path" | b"linkpath");
+        let has_line = key.contains(&b'\n') || value.contains(&b'\n');
+        self.require(is_name || !has_line, FORM);
         let at = KEYS.iter().position(|known| *known == key);
         let bit = at.map_or(0, |at| 1 << at);
         self.require(at.is_some() || is_free(key), KEY);

@@ -418,8 +418,8 @@ fn size(header: &Header) -> Result<u64, TarError> {
 /// Reads the plain tar in `input`, to its last byte.
 pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
     let mut reader = TarReader::new(input, NAMES_MAX);
-    let name = reader.beginning().map_err(failed)?.get(grammar::NAME);
-    if name.is_some_and(grammar::begins_another) {
+    let begin = reader.beginning().map_err(failed)?;
+    if begin.len() == BLOCK && grammar::begins_another(begin) {
         visitor.doubt(b"", grammar::OTHER)?;
     }
     loop {

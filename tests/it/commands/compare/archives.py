@@ -216,12 +216,12 @@ def python_zip(path, out):
         archive.extractall(out)
 
 
-TARS = [("tar", "-xf", "{}"), ("bsdtar", "-xf", "{}"), ("busybox", "tar", "-xf", "{}"), python_tar]
+TARS = [("tar", "-xf", "{}"), ("bsdtar", "-xf", "{}"), python_tar]
 PROGRAMS = {
-    ".tar": [*TARS, ("7zz", "x", "-y", "-snld", "{}")],
-    ".tgz": TARS,
-    ".txz": TARS,
-    ".tbz": TARS,
+    ".tar": [*TARS, ("busybox", "tar", "-xf", "{}"), ("7zz", "x", "-y", "-snld", "{}")],
+    ".tgz": [*TARS, ("busybox", "tar", "-xzf", "{}")],
+    ".txz": [*TARS, ("busybox", "tar", "-xJf", "{}")],
+    ".tbz": [*TARS, ("busybox", "tar", "-xjf", "{}")],
     ".zip": [("unzip", "-qq", "-o", "{}"), ("bsdtar", "-xf", "{}"), ("bsdtar", "-xf", "-"), ("busybox", "unzip", "-q", "-o", "{}"), ("7zz", "x", "-y", "{}"), ("jar", "-J-XX:+UseSerialGC", "-xf", "{}"), python_zip],
 }
 # Readers that write a link as a file, and give no permissions.

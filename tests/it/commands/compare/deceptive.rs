@@ -38,6 +38,12 @@ fn headers_and_records() {
     let mut linked = header(b"p/b", b'1', b"p/a", 0);
     linked[100..107].copy_from_slice(b"0000755");
     seal(&mut linked, 0);
+    let mut before_1970 = a.clone();
+    before_1970[136..148].fill(0xff);
+    seal(&mut before_1970, 0);
+    let mut cabinet = file(b"MZ", b"");
+    cabinet[257..265].fill(0);
+    seal(&mut cabinet, 0);
     let (form, slash) = (
         "a field of its header has an unknown form",
         "it ends in a slash",
@@ -55,6 +61,27 @@ fn headers_and_records() {
             slash,
         ),
         (vec![pax(b'x', &[("comment", "a\0")]), a.clone()], form),
+        (
+            vec![pax(b'x', &[("comment", "\n15 path=p/evil")]), a.clone()],
+            form,
+        ),
+        (
+            vec![pax(b'x', &[("SCHILY.xattr.user.a\nb", "c")]), a.clone()],
+            form,
+        ),
+        (
+            vec![
+                a.clone(),
+                pax(b'x', &[("linkpath", "p/a")]),
+                header(b"p/l", b'1', b"", 0),
+            ],
+            form,
+        ),
+        (vec![before_1970], form),
+        (
+            vec![cabinet, a.clone()],
+            "it begins like a file of another format",
+        ),
         (vec![pax(b'g', &[("comment", "a\0")]), a.clone()], form),
         (
             vec![pax(b'x', &[("comment", &long)]), a.clone()],
@@ -252,7 +279,7 @@ fn entries_that_reach_others() {
     assert_doubted(&output, "twice     a (in the other archive)");
 }
 
-/// What cargo wrote stands for the original unless the commit has both.
+/// What cargo wrote stands for the original unless the commit, or the other archive, has both.
 #[test]
 fn both_manifests_are_committed() {
     let repo = project();
@@ -267,4 +294,8 @@ fn both_manifests_are_committed() {
     assert_eq!(repo.compare(".git/honest.tar HEAD").code(), 0);
     let output = repo.compare(".git/swapped.tar HEAD");
     assert_doubted(&output, "changed   Cargo.toml.orig");
+    for pair in ["honest.tar .git/swapped.tar", "swapped.tar .git/honest.tar"] {
+        let output = repo.compare(&format!(".git/{pair}"));
+        assert_doubted(&output, "changed   Cargo.toml.orig");
+    }
 }
