@@ -101,17 +101,12 @@ fn class(entry: &Entry, content_decides: bool, table: &Table, number: usize) -> 
 /// sticky bits.
 pub(super) fn with_kind(content: Class, kind: MemberKind, record: &Record) -> Class {
     let has_mode = member_kind(record.kind, record.mode.into()) == Some(kind);
-    let is_right = has_mode && record.mode & 0o7000 == 0;
+    let is_right = content == Class::Changed || (has_mode && record.mode & 0o7000 == 0);
     match (kind, record.kind) {
         (MemberKind::Directory, Kind::Directory) => Class::Same,
         (MemberKind::Symlink, Kind::Symlink) => content,
-        (MemberKind::File | MemberKind::Executable, Kind::File) => {
-            if is_right || content == Class::Changed {
-                content
-            } else {
-                Class::Mode
-            }
-        }
+        (MemberKind::File | MemberKind::Executable, Kind::File) if is_right => content,
+        (MemberKind::File | MemberKind::Executable, Kind::File) => Class::Mode,
         _ => Class::Type,
     }
 }

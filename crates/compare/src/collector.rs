@@ -95,7 +95,10 @@ pub(super) fn collect(source: Source, table: Table, reading: Reading<'_>) -> Res
         collector.contents.form = form;
         (collector.contents, outcome)
     });
-    for (number, reason) in contents.table.sort() {
+    let mut doubts = contents.table.sort();
+    // Nobody extracts a directory.
+    doubts.retain(|_| contents.form != Form::Directory);
+    for (number, reason) in doubts {
         let path = contents.table.path(number).to_vec();
         contents.add_doubt(Doubt { path, reason })?;
     }

@@ -116,7 +116,7 @@ impl Table {
         let mut doubts = self.resolve_links();
         for number in self.sorted() {
             let path = self.path(number);
-            if path.starts_with(b"/") || path.split_str("/").any(|it| it == b"..") {
+            if is_outside(path) {
                 doubts.push((number, OUTSIDE));
             } else if self.records[number].kind == Kind::Symlink && self.has_below(path) {
                 doubts.push((number, ABOVE));
@@ -253,6 +253,15 @@ impl Table {
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
+}
+
+/// Whether `path` may lead out of the directory. bsdtar takes the beginnings of paths on Windows away, and then finds other files.
+fn is_outside(path: &[u8]) -> bool {
+    let is_absolute = matches!(
+        path,
+        [b'/' | b'\\', ..] | [b'a'..=b'z' | b'A'..=b'Z', b':', ..]
+    );
+    is_absolute || path.split_str("/").any(|it| it == b"..")
 }
 
 /// `path` without empty and `.` parts. An absolute path keeps its first slash, so that it is equal to no path in a tree.

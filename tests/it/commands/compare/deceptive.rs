@@ -254,11 +254,13 @@ fn entries_that_reach_others() {
         file(b"p/d/a", b"evil\n"),
     ];
     let outside = [a.clone(), file(b"p/d/../a", b"evil\n")];
+    let drive = [a.clone(), file(b"C:p/a", b"evil\n")];
     let (link, entry) = (header(b"p/z", b'2', b"a", 0), file(b"p/z", b"evil\n"));
     let twice = [a.clone(), link, entry];
     for (entries, words) in [
         (&below[..], "entries lie below this symbolic link"),
         (&outside, "its path leads out of the directory"),
+        (&drive, "its path leads out of the directory"),
         (&twice, "twice     z (2 times)"),
     ] {
         let archive = archive(entries);
