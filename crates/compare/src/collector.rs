@@ -95,12 +95,13 @@ pub(super) fn collect(source: Source, table: Table, reading: Reading<'_>) -> Res
         collector.contents.form = form;
         (collector.contents, outcome)
     });
-    let mut doubts = contents.table.sort();
+    let doubts = contents.table.sort();
     // Nobody extracts a directory.
-    doubts.retain(|_| contents.form != Form::Directory);
-    for (number, reason) in doubts {
-        let path = contents.table.path(number).to_vec();
-        contents.add_doubt(Doubt { path, reason })?;
+    if contents.form != Form::Directory {
+        for (number, reason) in doubts {
+            let path = contents.table.path(number).to_vec();
+            contents.add_doubt(Doubt { path, reason })?;
+        }
     }
     contents.clues.settle(&mut contents.table);
     contents.damage = match outcome {

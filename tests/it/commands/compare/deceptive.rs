@@ -268,6 +268,10 @@ fn entries_that_reach_others() {
             assert_doubted(&repo.compare_bytes(&archive, words_of), words);
         }
     }
+    // Nobody extracts a directory.
+    let script = "mkdir .git/d && echo a >.git/d/a && echo x >.git/d/C:a";
+    let _ = repo.shell(script).success();
+    assert_eq!(repo.compare(".git/d HEAD a").code(), 0);
     fs::write(
         repo.path().join(".git/one.tar"),
         archive(std::slice::from_ref(&a)),
