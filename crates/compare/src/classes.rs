@@ -55,7 +55,7 @@ pub(super) fn walk(content: Content, table: &mut Table) -> Result<FirstWalk> {
     };
     let (mut last, mut is_original) = (None, false);
     each_planned(content.clone(), |name, entry| {
-        is_original |= table.stand_back(name);
+        is_original |= table.stand_back(|made| made == name);
         let is_sent = !entry.is_omitted();
         if let Some(number) = table.find(name) {
             let class = class(entry, content_decides, table, number);
@@ -101,12 +101,12 @@ fn class(entry: &Entry, content_decides: bool, table: &Table, number: usize) -> 
 /// sticky bits.
 pub(super) fn with_kind(content: Class, kind: MemberKind, record: &Record) -> Class {
     let has_mode = member_kind(record.kind, record.mode.into()) == Some(kind);
-    let is_right = content == Class::Changed || (has_mode && record.mode & 0o7000 == 0);
+    let has_other = content != Class::Changed && (!has_mode || record.mode & 0o7000 != 0);
     match (kind, record.kind) {
         (MemberKind::Directory, Kind::Directory) => Class::Same,
         (MemberKind::Symlink, Kind::Symlink) => content,
-        (MemberKind::File | MemberKind::Executable, Kind::File) if is_right => content,
-        (MemberKind::File | MemberKind::Executable, Kind::File) => Class::Mode,
+        (MemberKind::File | MemberKind::Executable, Kind::File) if has_other => Class::Mode,
+        (MemberKind::File | MemberKind::Executable, Kind::File) => content,
         _ => Class::Type,
     }
 }

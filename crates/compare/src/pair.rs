@@ -67,8 +67,8 @@ pub(super) fn run(
     }
     let named = content.prefix.as_deref().map(OsStr::as_bytes);
     let (prefix, of_other) = prefixes(&one.table, &other.table, named);
-    stand_back((&mut one.table, &prefix), (&other.table, &of_other));
-    stand_back((&mut other.table, &of_other), (&one.table, &prefix));
+    stand_back((&mut one.table, &prefix), (&mut other.table, &of_other));
+    stand_back((&mut other.table, &of_other), (&mut one.table, &prefix));
     report.doubts(&one.doubts, &prefix)?;
     report.doubts(&other.doubts, &of_other)?;
     let (contents, report) = (&mut one, &mut report);
@@ -87,19 +87,22 @@ pub(super) fn run(
 /// The prefixes of `one` and of the `other` archive. The words may name the first one.
 fn prefixes(one: &Table, other: &Table, named: Option<&[u8]>) -> (Vec<u8>, Vec<u8>) {
     let of_other = prefix::shared(other);
-    let names = names_below(other, &of_other);
-    let of_one = named.map(<[u8]>::to_vec);
-    let own = Some(prefix::shared(one)).filter(|own| names_below(one, own) == names);
-    let of_one = of_one.or(own).unwrap_or_else(|| prefix::find(one, &names));
-    (of_one, of_other)
+    if let Some(named) = named {
+        return (named.to_vec(), of_other);
+    }
+    let (own, names) = (prefix::shared(one), names_below(other, &of_other));
+    if names_below(one, &own) == names {
+        return (own, of_other);
+    }
+    (prefix::find(one, &names), of_other)
 }
 
 /// Lets nothing stand in for what a program wrote if the `other` archive has both files. Paths begin with a prefix.
-fn stand_back((table, prefix): (&mut Table, &[u8]), (other, of_other): (&Table, &[u8])) {
-    let paths = other.sorted().map(|it| other.path(it));
-    for path in paths.filter_map(|path| path.strip_prefix(of_other)) {
-        let _ = table.stand_back(&[prefix, path].concat());
-    }
+fn stand_back((table, prefix): (&mut Table, &[u8]), (other, of_other): (&mut Table, &[u8])) {
+    let _ = table.stand_back(|name| {
+        let path = name.strip_prefix(prefix);
+        path.is_some_and(|path| other.find(&[of_other, path].concat()).is_some())
+    });
 }
 
 /// The names in the directory `prefix` of an archive.

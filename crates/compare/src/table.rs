@@ -214,10 +214,10 @@ impl Table {
         self.made = Some((made, original));
     }
 
-    /// Undoes this if the tree has the `name` of what a program wrote, because then both are files of the tree. Returns whether it
+    /// Undoes this if the tree `has` the name of what a program wrote, because then both are files of the tree. Returns whether it
     /// has.
-    pub(super) fn stand_back(&mut self, name: &[u8]) -> bool {
-        let stands = self.made.filter(|(made, _)| self.path(*made) == name);
+    pub(super) fn stand_back(&mut self, has: impl FnOnce(&[u8]) -> bool) -> bool {
+        let stands = self.made.filter(|(made, _)| has(self.path(*made)));
         if let Some((made, original)) = stands {
             self.exchange(made, original);
             self.made = None;
