@@ -111,11 +111,11 @@ pub(super) fn check(block: &[u8; 512], size: u64, doubt: &mut Doubt) -> Dialect 
     dialect
 }
 
-/// Whether a file that begins with `block` may be in another format than that of a tar. Those begin with bytes that no text has, with
-/// a line, or like programs of Windows, which may have an archive after them.
-pub(super) fn begins_another(block: &[u8]) -> bool {
-    let name = block.split(|byte| *byte == 0).next().unwrap_or(block);
-    let name = &name[..name.len().min(NAME.end)];
+/// Whether some programs take a file that begins with `block` for one of another format. Such files begin with bytes that no text
+/// has, or with a line. A program of Windows may have an archive after it.
+pub(super) fn begins_another(block: &[u8; 512]) -> bool {
+    let name = block[NAME].split(|byte| *byte == 0).next();
+    let name = name.unwrap_or_default();
     let is_program = name.starts_with(b"MZ") && !block[MAGIC.start..].starts_with(b"ustar");
     let is_no_text = |error: Utf8Error| error.valid_up_to() == 0;
     is_program

@@ -6,6 +6,10 @@ use super::pax::decimal;
 /// How the keys of their records begin.
 pub(super) const PREFIX: &[u8] = b"GNU.sparse.";
 
+/// Where the header of the old form, and a block after it, says whether another block of the map follows.
+pub(super) const HAS_MORE: usize = 482;
+pub(super) const HAS_STILL_MORE: usize = 504;
+
 /// The records of a sparse file.
 #[derive(Default)]
 pub(super) struct Sparse(Vec<(Vec<u8>, Vec<u8>)>);

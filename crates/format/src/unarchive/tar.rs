@@ -309,11 +309,11 @@ impl<R: Read> TarReader<R> {
         Ok(entry)
     }
 
-    /// Skips what does not fit into the header of the map of a sparse file.
+    /// Skips the blocks after a `header` that have more of the map of a sparse file.
     fn skip_map(&mut self, header: &Header) -> Result<(), TarError> {
-        let mut has_more = header.as_bytes()[482] == 1;
+        let mut has_more = header.as_bytes()[sparse::HAS_MORE] == 1;
         while has_more {
-            has_more = self.whole_block()?[504] == 1;
+            has_more = self.whole_block()?[sparse::HAS_STILL_MORE] == 1;
         }
         Ok(())
     }
@@ -419,7 +419,7 @@ fn size(header: &Header) -> Result<u64, TarError> {
 pub fn read(input: &mut dyn Read, visitor: &mut dyn Visitor) -> Result<()> {
     let mut reader = TarReader::new(input, NAMES_MAX);
     let begin = reader.beginning().map_err(failed)?;
-    if begin.len() == BLOCK && grammar::begins_another(begin) {
+    if <&[u8; BLOCK]>::try_from(begin).is_ok_and(grammar::begins_another) {
         visitor.doubt(b"", grammar::OTHER)?;
     }
     loop {
