@@ -39,7 +39,7 @@ pub fn utc(seconds: i64) -> Option<LocalTime> {
 
 /// The local time at `seconds` since 1970. `None` if the year is beyond those of the C library.
 pub fn local_time(seconds: i64) -> Option<LocalTime> {
-    // On musl the name stands for the type that every program there uses.
+    // libc deprecates the type on musl, because it will be wider there on systems of 32 bits.
     #[allow(deprecated)]
     let time = libc::time_t::try_from(seconds).ok()?;
     let mut found = MaybeUninit::<libc::tm>::uninit();

@@ -139,9 +139,9 @@ fn check_attributes(fixed: &[u8], name: &[u8], doubt: &mut Doubt) {
     let is_like_directory = is_like_directory(name);
     // Only some programs take permissions of Unix from other hosts, so that these must say the same as none.
     let is_plain = is_directory || matches!(mode & !0o666, 0 | 0o100_000);
-    let is_known = host == UNIX || (DOS.contains(&host) && is_plain);
     // Devices and types that nothing has are files for some programs.
-    let is_known = is_known && matches!(mode >> 12, 0 | 0o04 | 0o10 | 0o12);
+    let has_type = matches!(mode >> 12, 0 | 0o04 | 0o10 | 0o12);
+    let is_known = has_type && (host == UNIX || (DOS.contains(&host) && is_plain));
     let is_right = match mode >> 12 {
         // Without a type, some programs ignore the permissions.
         0 => is_directory || mode & 0o111 == 0,

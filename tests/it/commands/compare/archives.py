@@ -251,7 +251,7 @@ def tree(top, is_plain):
 
 
 def label(path):
-    """The label of a tar. The same words in a record are known."""
+    """The label in the first header of a tar. That of the honest archive with a record is "label"."""
     with open(path, "rb") as file:
         block = file.read(512)
     return os.fsdecode(block[:100].rstrip(b"\0")) if block[156:157] == b"V" else "label"
