@@ -4,19 +4,15 @@ use std::fs;
 
 use super::hostile::{archive, file, header, patch, small};
 use super::{mutations::seal, project};
+use crate::directory::apply::archive::record;
 use crate::support::{cases, installed, process::Output};
 
 /// A header of type `flag` with these records.
 fn pax(flag: u8, records: &[(&str, &str)]) -> Vec<u8> {
-    let mut body = Vec::new();
-    for (key, value) in records {
-        let rest = key.len() + value.len() + 3;
-        let mut len = rest;
-        while len != rest + len.to_string().len() {
-            len = rest + len.to_string().len();
-        }
-        body.extend(format!("{len} {key}={value}\n").bytes());
-    }
+    let body: Vec<u8> = records
+        .iter()
+        .flat_map(|(key, value)| record(key, value.as_bytes()))
+        .collect();
     let mut entry = header(b"PaxHeader", flag, b"", body.len() as u64);
     entry.extend(body);
     entry.resize(entry.len().next_multiple_of(512), 0);

@@ -334,7 +334,7 @@ impl Archive {
     }
 }
 
-fn record(key: &str, value: &[u8]) -> Vec<u8> {
+pub(crate) fn record(key: &str, value: &[u8]) -> Vec<u8> {
     let rest = key.len() + value.len() + 3;
     let mut len = rest + 1;
     while len != rest + len.to_string().len() {
