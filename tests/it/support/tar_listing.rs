@@ -192,3 +192,13 @@ fn text(field: &[u8]) -> String {
         .unwrap_or(field.len());
     field[..end].escape_ascii().to_string()
 }
+
+/// A record of pax: its length, its key and its value.
+pub(crate) fn pax_record(key: &str, value: &[u8]) -> Vec<u8> {
+    let rest = key.len() + value.len() + 3;
+    let mut len = rest + 1;
+    while len != rest + len.to_string().len() {
+        len = rest + len.to_string().len();
+    }
+    [format!("{len} {key}=").as_bytes(), value, b"\n"].concat()
+}

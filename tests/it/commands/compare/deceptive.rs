@@ -4,14 +4,13 @@ use std::fs;
 
 use super::hostile::{archive, file, header, patch, small};
 use super::{mutations::seal, project};
-use crate::directory::apply::archive::record;
-use crate::support::{cases, installed, process::Output};
+use crate::support::{cases, installed, process::Output, tar_listing::pax_record};
 
 /// A header of type `flag` with these records.
 fn pax(flag: u8, records: &[(&str, &str)]) -> Vec<u8> {
     let body: Vec<u8> = records
         .iter()
-        .flat_map(|(key, value)| record(key, value.as_bytes()))
+        .flat_map(|(key, value)| pax_record(key, value.as_bytes()))
         .collect();
     let mut entry = header(b"PaxHeader", flag, b"", body.len() as u64);
     entry.extend(body);

@@ -9,6 +9,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use crate::support::tar_listing::pax_record;
+
 const BLOCK: usize = 512;
 
 /// An id that no object has by right.
@@ -212,7 +214,7 @@ impl Archive {
     ) -> Archive {
         let mut records = Vec::new();
         for (number, path) in (1..).zip(paths) {
-            let next = record(&format!("GITSLUICE.{kind}.{number}"), path.as_ref());
+            let next = pax_record(&format!("GITSLUICE.{kind}.{number}"), path.as_ref());
             if records.len() + next.len() >= 1 << 20 {
                 self = self.raw(b'g', b"pax_global_header", b"", 0o666, &records);
                 records.clear();
@@ -228,7 +230,7 @@ impl Archive {
     pub(crate) fn global(self, records: &[(&str, &[u8])]) -> Archive {
         let records: Vec<_> = records
             .iter()
-            .map(|(key, value)| record(key, value))
+            .map(|(key, value)| pax_record(key, value))
             .collect();
         self.raw(b'g', b"pax_global_header", b"", 0o666, &records.concat())
     }
@@ -236,7 +238,7 @@ impl Archive {
     pub(crate) fn extended(self, records: &[(&str, &[u8])]) -> Archive {
         let records: Vec<_> = records
             .iter()
-            .map(|(key, value)| record(key, value))
+            .map(|(key, value)| pax_record(key, value))
             .collect();
         self.raw(b'x', b"x.paxheader", b"", 0o666, &records.concat())
     }
@@ -332,13 +334,4 @@ impl Archive {
         self.0.resize(self.0.len() + 2 * BLOCK, 0);
         self.0
     }
-}
-
-pub(crate) fn record(key: &str, value: &[u8]) -> Vec<u8> {
-    let rest = key.len() + value.len() + 3;
-    let mut len = rest + 1;
-    while len != rest + len.to_string().len() {
-        len = rest + len.to_string().len();
-    }
-    [format!("{len} {key}=").as_bytes(), value, b"\n"].concat()
 }
