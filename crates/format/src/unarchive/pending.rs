@@ -31,12 +31,8 @@ const KEYS: [&[u8]; 17] = [
     b"SCHILY.nlink",
     b"hdrcharset",
 ];
-/// How other keys without a meaning begin: those of git-sluice, and of the attributes that users give files.
-const FREE: [&[u8]; 3] = [
-    b"GITSLUICE.",
-    b"SCHILY.xattr.user.",
-    b"LIBARCHIVE.xattr.user.",
-];
+/// How the names of file attributes begin that change nothing: those of users, and what macOS notes about the origin of a file.
+const ATTRIBUTES: [&[u8]; 3] = [b"user.", b"com.apple.provenance", b"com.apple.quarantine"];
 
 /// What the headers since the last entry say of the next one.
 #[derive(Default)]
@@ -62,10 +58,11 @@ impl Pending {
             return Ok(());
         }
         self.require(self.dialect.is_none(), ORDER);
+        let mut is_decisive = false;
         for record in pax::records(body) {
             let (key, value) = record.ok_or("a record of an extended header is malformed")?;
-            // Some programs ignore all of a header with a NUL.
-            self.require(!key.contains(&0) && !value.contains(&0), FORM);
+            is_decisive |= KEYS[..DECISIVE].contains(&key) || key.starts_with(sparse::PREFIX);
+            self.require(!key.contains(&0), FORM);
             if flag == b'x' {
                 self.add_record(key, value)?;
             } else {
@@ -73,6 +70,8 @@ impl Pending {
                 self.require(is_known || is_free(key), KEY);
             }
         }
+        // Some programs ignore all of a header with a NUL.
+        self.require(!is_decisive || !body.contains(&0), FORM);
         if flag == b'x' {
             self.dialect = Some(Dialect::Ustar);
         }
@@ -125,6 +124,13 @@ impl Pending {
     }
 }
 
+/// Whether a key has no meaning for the files that are written.
 fn is_free(key: &[u8]) -> bool {
-    FREE.iter().any(|prefix| key.starts_with(prefix))
+    let attribute = key
+        .strip_prefix(b"SCHILY.xattr.")
+        .or_else(|| key.strip_prefix(b"LIBARCHIVE.xattr."));
+    match attribute {
+        Some(name) => ATTRIBUTES.iter().any(|free| name.starts_with(free)),
+        None => key.starts_with(b"GITSLUICE."),
+    }
 }

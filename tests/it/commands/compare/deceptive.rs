@@ -18,6 +18,12 @@ fn pax(flag: u8, records: &[(&str, &str)]) -> Vec<u8> {
     entry
 }
 
+/// What bsdtar on macOS writes of a file that a program has made.
+const OF_MACOS: [(&str, &str); 2] = [
+    ("SCHILY.xattr.com.apple.provenance", "\x01\x02\0\x2e"),
+    ("LIBARCHIVE.xattr.com.apple.provenance", "AQIALg"),
+];
+
 #[track_caller]
 fn assert_doubted(output: &Output, words: &str) {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &output.messages();
@@ -55,7 +61,14 @@ fn headers_and_records() {
             ],
             slash,
         ),
-        (vec![pax(b'x', &[("comment", "a\0")]), a.clone()], form),
+        (
+            vec![pax(b'x', &[("comment", "\0"), ("path", "p/a")]), a.clone()],
+            form,
+        ),
+        (
+            vec![pax(b'x', &[("SCHILY.xattr.user.\0", "a")]), a.clone()],
+            form,
+        ),
         (
             vec![pax(b'x', &[("comment", "\n15 path=p/evil")]), a.clone()],
             form,
@@ -77,7 +90,6 @@ fn headers_and_records() {
             vec![cabinet, a.clone()],
             "it begins like a file of another format",
         ),
-        (vec![pax(b'g', &[("comment", "a\0")]), a.clone()], form),
         (
             vec![pax(b'x', &[("comment", &long)]), a.clone()],
             "an extended header is too large",
@@ -143,6 +155,7 @@ fn records_without_a_meaning() {
                 ("LIBARCHIVE.xattr.user.a", "Yg"),
             ],
         ),
+        pax(b'x', &OF_MACOS),
         pax(
             b'g',
             &[("mtime", "1"), ("hdrcharset", "BINARY"), ("comment", "c")],
@@ -155,8 +168,12 @@ fn records_without_a_meaning() {
         );
     }
     let records = pax(b'x', &[("SCHILY.xattr.security.capability", "b")]);
-    let output = repo.compare_bytes(&archive(&[records, a]), "HEAD");
+    let output = repo.compare_bytes(&archive(&[records, a.clone()]), "HEAD");
     assert_doubted(&output, "an unknown key");
+    let [provenance, text] = OF_MACOS;
+    let records = pax(b'x', &[provenance, text, ("path", "p/a")]);
+    let output = repo.compare_bytes(&archive(&[records, a]), "HEAD");
+    assert_doubted(&output, "a field of its header has an unknown form");
 }
 
 /// Some programs look for the header of a tar first, and others for the beginning of a compressed file.
