@@ -8,7 +8,7 @@ use sluice_base::error::{Error, Result};
 use sluice_cli::{Args, CliError, Info, RawArgs};
 use sluice_core::context::Context;
 use sluice_core::{
-    archive::{Measurement, UnknownReason, measure},
+    archive::{UnknownReason, measure},
     cache::StoredArchive,
     output::report::{Subject, json_line},
     request::{Content, Purpose, Request},
@@ -73,42 +73,40 @@ fn describe(request: Request, out: &mut dyn Write) -> Result<()> {
         (Some(settings), Ok(key)) => StoredArchive::open(settings, key),
         _ => None,
     };
-    let is_tar = request.content.format.is_plain_tar();
-    let mut answer = Answer {
+    let content = &request.content;
+    let (is_tar, subject) = (content.format.is_plain_tar(), content.subject());
+    let (media_type, time) = (content.format.row().media_type, content.mtime);
+    let file_name = file_name(content);
+    let (filters, filters_reason) = parted(request.filters_hash.clone().map(|key| key.hex()));
+    let measured = measure(request)?;
+    let length = match stored {
+        Some(stored) => Ok(stored.bytes()),
+        None if is_tar => measured.bytes.map_err(UnknownReason::as_str),
+        None => Err(COMPRESSED),
+    };
+    let (content_length, content_length_reason) = parted(length);
+    let (entries, entries_reason) = parted(measured.entries.map_err(UnknownReason::as_str));
+    let (etag, etag_reason) = parted(match tag {
+        Ok(key) if shareable.holds() => Ok(key.etag()),
+        Ok(_) => Err("the archive depends on more than its key".to_owned()),
+        Err(reason) => Err(reason),
+    });
+    let answer = Answer {
         info: VERSION,
-        subject: request.content.subject(),
-        file_name: file_name(&request.content),
-        media_type: request.content.format.row().media_type,
-        time: request.content.mtime,
-        filters: None,
-        filters_reason: None,
-        etag: None,
-        etag_reason: None,
-        content_length: None,
-        content_length_reason: None,
-        entries: None,
-        entries_reason: None,
-        varies: false,
+        subject,
+        file_name,
+        media_type,
+        time,
+        filters,
+        filters_reason,
+        etag,
+        etag_reason,
+        content_length,
+        content_length_reason,
+        entries,
+        entries_reason,
+        varies: shareable.varies(),
     };
-    (answer.filters, answer.filters_reason) =
-        parted(request.filters_hash.clone().map(|key| key.hex()));
-    let Measurement { bytes, entries } = measure(request)?;
-    let length = match (stored, is_tar) {
-        (Some(stored), _) => Ok(stored.bytes()),
-        (None, true) => bytes.map_err(UnknownReason::as_str),
-        (None, false) => Err(COMPRESSED),
-    };
-    (answer.content_length, answer.content_length_reason) = parted(length);
-    (answer.entries, answer.entries_reason) = parted(entries.map_err(UnknownReason::as_str));
-    (answer.etag, answer.etag_reason) = match tag {
-        Ok(key) if shareable.holds() => (Some(key.etag()), None),
-        Ok(_) => (
-            None,
-            Some("the archive depends on more than its key".to_owned()),
-        ),
-        Err(reason) => (None, Some(reason)),
-    };
-    answer.varies = shareable.varies();
     json_line(&answer, out)
 }
 

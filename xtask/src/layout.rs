@@ -14,58 +14,39 @@ use crate::{binary, process};
 /// The program.
 pub(crate) const PROGRAM: &str = "bin/git-sluice";
 
-/// What the program writes about itself: the words that ask for it, and the place where it is looked for.
-const GENERATED: [(&[&str], &str); 19] = [
-    (&["manual"], "share/man/man1/git-sluice.1"),
-    (&["manual", "ls"], "share/man/man1/git-sluice-ls.1"),
-    (
-        &["manual", "explain"],
-        "share/man/man1/git-sluice-explain.1",
-    ),
-    (&["manual", "info"], "share/man/man1/git-sluice-info.1"),
-    (
-        &["manual", "missing"],
-        "share/man/man1/git-sluice-missing.1",
-    ),
-    (&["manual", "apply"], "share/man/man1/git-sluice-apply.1"),
-    (&["manual", "verify"], "share/man/man1/git-sluice-verify.1"),
-    (
-        &["manual", "compare"],
-        "share/man/man1/git-sluice-compare.1",
-    ),
-    (
-        &["manual", "publish"],
-        "share/man/man1/git-sluice-publish.1",
-    ),
-    (&["manual", "prune"], "share/man/man1/git-sluice-prune.1"),
-    (&["manual", "batch"], "share/man/man1/git-sluice-batch.1"),
-    (
-        &["manual", "upload-archive"],
-        "share/man/man1/git-sluice-upload-archive.1",
-    ),
-    (
-        &["manual", "stand-in"],
-        "share/man/man1/git-sluice-stand-in.1",
-    ),
-    (
-        &["manual", "completions"],
-        "share/man/man1/git-sluice-completions.1",
-    ),
-    (&["manual", "manual"], "share/man/man1/git-sluice-manual.1"),
-    (&["manual", "help"], "share/man/man1/git-sluice-help.1"),
-    (
-        &["completions", "bash"],
-        "share/bash-completion/completions/git-sluice",
-    ),
-    (
-        &["completions", "zsh"],
-        "share/zsh/site-functions/_git-sluice",
-    ),
-    (
-        &["completions", "fish"],
-        "share/fish/vendor_completions.d/git-sluice.fish",
-    ),
+/// The commands with a manual page of their own.
+const MANUALS: [&str; 15] = [
+    "ls",
+    "explain",
+    "info",
+    "missing",
+    "apply",
+    "verify",
+    "compare",
+    "publish",
+    "prune",
+    "batch",
+    "upload-archive",
+    "stand-in",
+    "completions",
+    "manual",
+    "help",
 ];
+/// The shells, each with the place where it looks for completions.
+const COMPLETIONS: [(&str, &str); 3] = [
+    ("bash", "share/bash-completion/completions/git-sluice"),
+    ("zsh", "share/zsh/site-functions/_git-sluice"),
+    ("fish", "share/fish/vendor_completions.d/git-sluice.fish"),
+];
+
+/// What the program writes about itself: the words that ask for it, and the place where it is looked for.
+fn generated() -> Vec<(Vec<&'static str>, String)> {
+    let page = |name| format!("share/man/man1/git-sluice{name}.1");
+    let mut texts = vec![(vec!["manual"], page(String::new()))];
+    texts.extend(MANUALS.map(|name| (vec!["manual", name], page(format!("-{name}")))));
+    texts.extend(COMPLETIONS.map(|(shell, path)| (vec!["completions", shell], path.to_owned())));
+    texts
+}
 
 /// The folder of [`DOCUMENTS`].
 const FOLDER_OF_DOCUMENTS: &str = "share/doc/git-sluice";
@@ -92,7 +73,7 @@ const DOCUMENTS: [(&str, &str); 6] = [
 #[derive(Clone, Debug)]
 pub(crate) struct InstalledFile {
     /// The path below the prefix.
-    pub(crate) path: &'static str,
+    pub(crate) path: String,
     pub(crate) content: Vec<u8>,
 }
 
@@ -107,12 +88,12 @@ impl InstalledFile {
 
     /// Whether the file is made for a release: neither the program nor a file of the source.
     pub(crate) fn is_generated(&self) -> bool {
-        self.path != PROGRAM && DOCUMENTS.iter().all(|(_, path)| *path != self.path)
+        self.path != PROGRAM && DOCUMENTS.iter().all(|(_, path)| self.path != *path)
     }
 
     /// Writes the file below `prefix`.
     pub(crate) fn write_below(&self, prefix: &Path) -> Result<()> {
-        write(&prefix.join(self.path), &self.content, self.mode())
+        write(&prefix.join(&self.path), &self.content, self.mode())
     }
 }
 
@@ -135,9 +116,9 @@ pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
 
 /// Removes an installation below `prefix`, and the folders of its documents. Returns the paths of the files that were there.
 pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
-    let generated = GENERATED.iter().map(|(_, path)| *path);
-    let documents = DOCUMENTS.iter().map(|(_, path)| *path);
-    let paths = std::iter::once(PROGRAM).chain(generated).chain(documents);
+    let generated = generated().into_iter().map(|(_, path)| path);
+    let of_source = std::iter::once(PROGRAM).chain(DOCUMENTS.map(|(_, path)| path));
+    let paths = generated.chain(of_source.map(str::to_owned));
     let mut removed = Vec::new();
     for path in paths.map(|path| prefix.join(path)) {
         match fs::remove_file(&path) {
@@ -160,15 +141,16 @@ pub(crate) fn remove_below(prefix: &Path) -> Result<Vec<PathBuf>> {
 pub(crate) fn files(program: &Path, runnable: &Path) -> Result<Vec<InstalledFile>> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
     let mut files = vec![InstalledFile {
-        path: PROGRAM,
+        path: PROGRAM.to_owned(),
         content: read(program)?,
     }];
-    for (words, path) in GENERATED {
+    for (words, path) in generated() {
         let content = process::quiet(Command::new(runnable).args(words))?;
         files.push(InstalledFile { path, content });
     }
     for (document, path) in DOCUMENTS {
         let content = read(&binary::root().join(document))?;
+        let path = path.to_owned();
         files.push(InstalledFile { path, content });
     }
     Ok(files)

@@ -9,7 +9,7 @@ mod glibc;
 
 use std::fmt;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 
 /// The longest line that git writes, without its end.
 const MAX_LINE: usize = 4095;
@@ -177,15 +177,15 @@ impl Error {
         Self::new(ExitKind::OverLimit, message)
     }
 
-    /// `number` paths of a directory are not as in `commit`; status 1.
-    pub fn directory_differs(number: usize, commit: &str) -> Self {
+    /// `number` paths of the directory called `name` are not as in `commit`; status 1.
+    pub fn directory_differs(number: usize, commit: &str, name: &[u8]) -> Self {
         let (differ, them) = match number {
             1 => ("path differs", "it"),
             _ => ("paths differ", "them"),
         };
         let message = format!("{number} {differ} from commit {commit}");
-        let hint = format!("run again with --repair and a full archive to restore {them}");
-        Self::new(ExitKind::DirectoryDiffers, message).hinted(hint)
+        let hint = format!("to restore {them}: git sluice apply --repair {{}} <full archive>");
+        Self::new(ExitKind::DirectoryDiffers, message).hinted_command(&hint, &[name])
     }
 
     /// An archive differs from the commit that it is compared with; status 1.
@@ -229,6 +229,13 @@ impl Error {
     pub fn hinted(mut self, hint: impl Into<BString>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Add a command as a hint, with `words` in place of each `{}` of it.
+    pub fn hinted_command(self, command: &str, words: &[&[u8]]) -> Self {
+        let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
+        let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+        self.hinted(format_bytes(command, &words))
     }
 
     /// The hint for the user.
@@ -405,6 +412,16 @@ pub fn format_bytes(template: &str, values: &[&[u8]]) -> BString {
         text.extend_from_slice(part.as_bytes());
     }
     text
+}
+
+/// `word` as one word of a shell.
+pub fn shell_word(word: &[u8]) -> BString {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./+,:@%^~=".contains(byte);
+    if !word.is_empty() && word.iter().all(is_plain) {
+        word.into()
+    } else {
+        format_bytes("'{}'", &[&word.replace("'", r"'\''")])
+    }
 }
 
 /// Append a line of a message as git writes it: without characters that control a terminal, and truncated

@@ -29,19 +29,19 @@ const TREES: usize = 8 << 20;
 
 /// The commit that an archive names as `revision`: an id, the beginning of one, or a tag. Fails if `repository` lacks it.
 pub(super) fn named(repository: &Repository, revision: &str) -> Result<ObjectId> {
-    let lacking = || {
-        Error::not_there(format!("the repository lacks commit {revision}"))
-            .hinted(format!("git fetch origin {revision}"))
-    };
+    let lacking =
+        |hint| Error::not_there(format!("the repository lacks commit {revision}")).hinted(hint);
     let mut reader = Reader::new(repository.odb());
     match ObjectId::from_hex(revision.as_bytes()) {
         Ok(commit) => match reader.kind(&commit) {
-            Ok(None) => Err(lacking()),
+            Ok(None) => Err(lacking(format!("git fetch origin {revision}"))),
             _ => Ok(commit),
         },
+        // No server knows the beginning of an id.
         Err(_) => {
             let found = treeish::resolve(repository, &mut reader, revision.into(), &mut io::sink());
-            found.ok().and_then(|it| it.commit).ok_or_else(lacking)
+            let commit = found.ok().and_then(|it| it.commit);
+            commit.ok_or_else(|| lacking("git fetch --all --tags".to_owned()))
         }
     }
 }

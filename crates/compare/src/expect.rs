@@ -1,6 +1,6 @@
 //! Expectations: a file with the differences that a user expects of a package. Each line has a class and a pattern.
 
-use std::{cell::RefCell, collections::HashSet, io::Write};
+use std::{collections::HashSet, io::Write};
 
 use bstr::{BStr, ByteSlice};
 
@@ -24,9 +24,10 @@ pub(super) struct Expectations {
     classes: Vec<(Class, Exclude)>,
     /// All rules, in order.
     rules: Vec<Rule>,
-    /// The lines that matched something.
-    met: RefCell<HashSet<Option<usize>>>,
 }
+
+/// The lines that matched something.
+pub(super) type Met = HashSet<Option<usize>>;
 
 impl Expectations {
     /// The expectations in the `text` of the file that is called `name`.
@@ -53,12 +54,11 @@ impl Expectations {
         Ok(Self {
             classes: classes.collect(),
             rules: all,
-            met: RefCell::default(),
         })
     }
 
-    /// Whether a difference of this `class` is expected at `path` or at a directory above it.
-    pub(super) fn expects(&self, class: Class, path: &[u8]) -> bool {
+    /// Whether a difference of this `class` is expected at `path` or at a directory above it. The lines that match are `met`.
+    pub(super) fn expects(&self, class: Class, path: &[u8], met: &mut Met) -> bool {
         let Some((_, patterns)) = self.classes.iter().find(|(of, _)| *of == class) else {
             return false;
         };
@@ -66,10 +66,10 @@ impl Expectations {
         if patterns.is_empty() || path.len() > PATH_MAX {
             return false;
         }
-        let excludes = |path: &[u8], is_directory| {
+        let mut excludes = |path: &[u8], is_directory| {
             let decision = patterns.decide(path, is_directory);
             decision.is_some_and(|decision| {
-                let _ = self.met.borrow_mut().insert(decision.rule.line);
+                let _ = met.insert(decision.rule.line);
                 decision.excludes
             })
         };
@@ -77,9 +77,8 @@ impl Expectations {
         above.any(|it| excludes(it, true)) || excludes(path, false)
     }
 
-    /// Warns on `messages` of the lines that matched no difference.
-    pub(super) fn warn(&self, messages: &mut dyn Write) {
-        let met = self.met.borrow();
+    /// Warns on `messages` of the lines that matched no difference: all but those `met`.
+    pub(super) fn warn(&self, met: &Met, messages: &mut dyn Write) {
         for rule in self.rules.iter().filter(|rule| !met.contains(&rule.line)) {
             let words = format_bytes("{} matches no difference", &[&rule.words()]);
             print_line(messages, "warning: ", &words);
@@ -100,12 +99,13 @@ fn refused(name: &[u8], rule: &Rule) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Expectations};
+    use super::{Class, Expectations, Met};
 
     #[test]
     fn the_class_and_the_pattern_decide() {
         let text = b"# what autotools add\nadded configure\n added  m4/\n\nmissing .github/**\r\nadded !m4/own\n";
         let expected = Expectations::parse(b"x", text).expect("expectations");
+        let mut met = Met::new();
         for (class, path, is_expected) in [
             (Class::Added, "configure", true),
             (Class::Added, "a/configure", true),
@@ -117,13 +117,13 @@ mod tests {
             (Class::Doubt, "configure", false),
         ] {
             assert_eq!(
-                expected.expects(class, path.as_bytes()),
+                expected.expects(class, path.as_bytes(), &mut met),
                 is_expected,
                 "{class:?} {path}"
             );
         }
         let mut messages = Vec::new();
-        expected.warn(&mut messages);
+        expected.warn(&met, &mut messages);
         let words = String::from_utf8(messages).expect("text");
         assert_eq!(words, "warning: '!m4/own' (x:6) matches no difference\n");
     }

@@ -12,7 +12,6 @@ use super::{
     applied,
     collector::{Contents, Reading, collect},
     expect::Expectations,
-    naming::quoted,
     report::Report,
     table::Table,
 };
@@ -84,8 +83,8 @@ pub(super) fn source(
         .open()
         .map_err(|error| match &options.content.treeish {
             Some(other) if context.directory().file(other).path.exists() => {
-                let [archive, treeish] = [other, word].map(|word: &OsStr| quoted(word.as_bytes()));
-                error.hinted(format!("git sluice compare {archive} {treeish}"))
+                let words = [other.as_bytes(), word.as_bytes()];
+                error.hinted_command("git sluice compare {} {}", &words)
             }
             _ => error,
         })?;
@@ -93,28 +92,32 @@ pub(super) fn source(
     Ok((Source::File(open), metadata.map(|it| it.len())))
 }
 
-/// The report of a comparison, with the expectations of the user, which goes to `out`.
+/// The differences that the user expects.
+pub(super) fn expectations(options: &Compare, context: &Context<'_>) -> Result<Expectations> {
+    let Some(name) = &options.expect else {
+        return Ok(Expectations::default());
+    };
+    let mut text = Vec::new();
+    let mut file = context.directory().file(name).open()?;
+    let _ = file.read_to_end(&mut text).map_err(unreadable)?;
+    Expectations::parse(name.as_bytes(), &text)
+}
+
+/// The report of a comparison, which goes to `out`.
 pub(super) fn report<'o>(
     options: &Compare,
-    context: &Context<'_>,
+    expected: &'o Expectations,
     out: &'o mut dyn Write,
-) -> Result<Report<'o>> {
-    let expected = match &options.expect {
-        None => Expectations::default(),
-        Some(name) => {
-            let mut text = Vec::new();
-            let mut file = context.directory().file(name).open()?;
-            let _ = file.read_to_end(&mut text).map_err(unreadable)?;
-            Expectations::parse(name.as_bytes(), &text)?
-        }
-    };
-    Ok(Report {
+) -> Report<'o> {
+    Report {
         out,
         json: options.json,
         verbose: options.verbosity.is_verbose(),
         expected,
+        met: Default::default(),
         counts: Default::default(),
         accepted: 0,
+        has_others: false,
         left_out: 0,
-    })
+    }
 }

@@ -37,10 +37,11 @@ use classes::{FirstWalk, needs_content};
 use collector::{Contents, DAMAGED};
 use conversion::Decider;
 use diff::{Differ, Texts};
+use expect::Expectations;
 use listing::Listing;
-use naming::{Naming, SameFiles, quoted};
+use naming::{Naming, SameFiles};
 use report::Report;
-use sluice_base::error::{Error, Result, counted};
+use sluice_base::error::{Error, Result, counted, shell_word};
 use sluice_cli::{Args, CliError, Compare, ExtraContent, Filters, RawArgs};
 use sluice_core::context::{Context, Question};
 use sluice_core::{
@@ -72,14 +73,16 @@ pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError>
     let outcome = match pair::other(&options, &opened.repository, &context) {
         Some(other) => pair::run((&options, other), &args, &mut context, &mut out),
         None => opened.repository.and_then(|repository| {
+            let expected = input::expectations(&options, &context)?;
             let mut comparison = Comparison {
                 options: &options,
+                expected: &expected,
                 args,
                 repository,
                 formats: opened.formats,
                 environment: &opened.environment,
                 context: &mut context,
-                result: ArchiveResult::new(None),
+                result: ArchiveResult::new(),
                 first_line: None,
             };
             comparison.run(&mut out)
@@ -93,14 +96,13 @@ pub fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), CliError>
 
 /// The name of the comment of a tar or a zip.
 const COMMENT: &str = "the comment of the archive";
-/// The file in which `apply` notes the commit of a directory.
-const APPLIED: &str = ".git-sluice";
 /// The most tags that are compared as a whole.
 const FINALISTS: usize = 8;
 
 /// A comparison whose options are understood.
 struct Comparison<'a, 'c> {
     options: &'a Compare,
+    expected: &'a Expectations,
     args: Args,
     repository: Repository,
     formats: Formats,
@@ -115,7 +117,7 @@ struct Comparison<'a, 'c> {
 impl Comparison<'_, '_> {
     /// Compares, and writes the lines to `out`.
     fn run(&mut self, out: &mut dyn Write) -> Result<()> {
-        let mut report = input::report(self.options, self.context, out)?;
+        let mut report = input::report(self.options, self.expected, out);
         let archive = (self.options, &self.options.archive[..]);
         let hash = self.repository.hash();
         let mut contents = input::read(archive, &self.args, hash, self.context)?;
@@ -192,7 +194,7 @@ impl Comparison<'_, '_> {
             return self.search(contents);
         }
         let source = match contents.form {
-            Form::Directory => APPLIED,
+            Form::Directory => applied::STATE,
             Form::Tar(_) | Form::Zip => COMMENT,
         };
         let comment = contents.comment;
@@ -265,7 +267,7 @@ impl Comparison<'_, '_> {
         contents.table.reset();
         let (sent, _) = self.classify(contents)?;
         let mut nowhere = io::sink();
-        let mut report = input::report(self.options, self.context, &mut nowhere)?;
+        let mut report = input::report(self.options, self.expected, &mut nowhere);
         self.list(contents, &sent, &mut report)?;
         Ok(report.counts)
     }
@@ -371,7 +373,8 @@ impl Comparison<'_, '_> {
         let left_out = report.left_out;
         let stored = report.count(Class::AsStored) - left_out;
         let words = match (stored, left_out, report.accepted) {
-            (0, 0, 0) => None,
+            (0, 0, 0) if !report.has_others => None,
+            (0, 0, 0) => Some("the archive has files outside of these paths".to_owned()),
             (0, 0, accepted) => Some(counted(accepted, "accepted difference")),
             (0, ..) => Some(counted(left_out, "file") + " that git archive leaves out"),
             (stored, ..) => Some(counted(stored, "file") + " as stored, attributes not applied"),
@@ -390,7 +393,9 @@ impl Comparison<'_, '_> {
         let treeish = content.treeish.iter().chain(&content.paths);
         let treeish = treeish.map(|word| word.as_bytes().to_vec());
         let words = prefix.chain(treeish);
-        let words = words.map(|word| format!(" {}", quoted(&word))).collect();
+        let words = words
+            .map(|word| format!(" {}", shell_word(&word)))
+            .collect();
         let format = match contents.form {
             Form::Zip => "zip",
             _ => "tar",

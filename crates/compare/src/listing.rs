@@ -100,8 +100,8 @@ impl Listing<'_, '_> {
         &mut self,
         mut is_selected: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
-        // A directory may be one to which archives were applied.
-        let is_directory = self.contents.form == Form::Directory;
+        // A directory with the state of `apply`, which names a commit.
+        let is_applied = self.contents.form == Form::Directory && self.contents.comment.is_some();
         let table = &mut self.contents.table;
         // A list of many entries leaves no room.
         let has_room = table.charge(DOUBLES * table.len()).is_ok();
@@ -127,13 +127,14 @@ impl Listing<'_, '_> {
                     .line(Line::because(Class::Twice, path, &words))?;
             }
             if below.is_some() && !is_selected(path)? {
+                self.report.has_others |= record.class == Class::Added;
                 continue;
             }
             let is_above = record.kind == Kind::Directory && table.has_below(name);
             if record.class != Class::Added || is_above {
                 continue;
             }
-            if is_directory && applied::is_state(name) {
+            if is_applied && applied::is_state(name, record) {
                 let words = "written by git sluice apply";
                 self.report.line(Line::because(Class::Same, path, words))?;
                 continue;

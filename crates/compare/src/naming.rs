@@ -8,7 +8,7 @@ use std::{
     ops::Range,
 };
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use sluice_deflate::{Dialect, Level};
 
 use super::{
@@ -154,25 +154,18 @@ impl SameFiles<'_> {
     fn tar_words(&self) -> &'static str {
         let Contents { tar, comment, .. } = &*self.contents;
         let commit = self.request.content.archived().treeish.commit;
-        if tar.is_foreign {
-            "the headers are those of GNU tar"
-        } else if comment.is_none() {
-            "no pax header names the commit"
-        } else if *comment != commit {
-            "a pax header names another commit"
-        } else if !self.found.has_directories {
-            "directories have no entries"
-        } else if !self.found.is_in_order {
-            "the entries are in another order"
-        } else if tar.has_other_times {
-            "the entries have different times"
-        } else if !tar.is_of_root {
-            "the owner is not root"
-        } else if tar.umask().is_none() {
-            "no umask makes these permissions"
-        } else {
-            "the headers have other fields"
-        }
+        let differences = [
+            (tar.is_foreign, "the headers are those of GNU tar"),
+            (comment.is_none(), "no pax header names the commit"),
+            (*comment != commit, "a pax header names another commit"),
+            (!self.found.has_directories, "directories have no entries"),
+            (!self.found.is_in_order, "the entries are in another order"),
+            (tar.has_other_times, "the entries have different times"),
+            (!tar.is_of_root, "the owner is not root"),
+            (tar.umask().is_none(), "no umask makes these permissions"),
+        ];
+        let first = differences.iter().find(|(differs, _)| *differs);
+        first.map_or("the headers have other fields", |(_, words)| words)
     }
 
     /// Names the bytes of a gzip, whose tar is git's.
@@ -296,15 +289,4 @@ pub(super) fn nearest_line(tag: &[u8], differences: u64, tied: usize) -> BString
         "nearest   {} ({})\n",
         &[&printable_path(tag), words.as_bytes()],
     )
-}
-
-/// `word` as a shell reads it.
-pub(super) fn quoted(word: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./+,:@%^~=".contains(byte);
-    let text = word.to_str_lossy();
-    if !word.is_empty() && word.iter().all(is_plain) {
-        text.into_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }

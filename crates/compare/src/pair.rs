@@ -59,7 +59,8 @@ pub(super) fn run(
         let refused = "two archives are compared without paths, filters, '--bytes' and '--diff'";
         return Err(Error::usage(refused));
     }
-    let mut report = input::report(options, context, out)?;
+    let expected = input::expectations(options, context)?;
+    let mut report = input::report(options, &expected, out);
     let mut read = |word| input::read((options, word), args, HashKind::Sha256, context);
     let (mut one, mut other) = (read(&options.archive)?, read(other)?);
     if let Some(damage) = other.damage.take() {
@@ -78,7 +79,7 @@ pub(super) fn run(
         prefix: &prefix,
     };
     list(&mut listing, &other, &of_other)?;
-    let mut result = ArchiveResult::new(None);
+    let mut result = ArchiveResult::new();
     result.prefix = String::from_utf8_lossy(&prefix).into_owned();
     report.count_files(&mut one, &mut result, context.messages)?;
     report.end(&mut result)

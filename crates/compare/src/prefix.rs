@@ -69,7 +69,7 @@ pub(super) fn shared(table: &Table) -> Vec<u8> {
 }
 
 /// The prefix of the paths in `table`, empty or with a slash at its end: of the directories that most entries share, the one
-/// below which most of `names` are. Without any of them, the directory that all entries share.
+/// below which most of `names` are. Without any of them, what all entries begin with.
 pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     let (mut prefix, mut best, mut most) = (Vec::new(), Vec::new(), 0);
     for _ in 0..DEPTH_MAX {
@@ -83,7 +83,22 @@ pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
         prefix.extend_from_slice(&directory);
         prefix.push(b'/');
     }
-    if most == 0 { shared(table) } else { best }
+    if most == 0 { begin(table, names) } else { best }
+}
+
+/// What all entries begin with: the directory that they share, or a prefix without a slash at its end.
+fn begin(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
+    let shared = shared(table);
+    let paths = || table.sorted().map(|it| first(table.path(it)));
+    let Some(path) = paths().next().filter(|_| shared.is_empty()) else {
+        return shared;
+    };
+    let mut prefixes = (1..path.len()).map(|len| &path[..len]);
+    let found = prefixes.find(|prefix| {
+        let mut below = paths().map(|path| path.strip_prefix(*prefix));
+        below.all(|name| name.is_some_and(|name| names.contains(name)))
+    });
+    found.unwrap_or_default().to_vec()
 }
 
 /// How many of `names` the directory `prefix` of an archive has, and the directory in it that has more than half of the entries.

@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 use super::{
     class::{Class, Counts},
     collector::{Contents, Doubt},
-    expect::Expectations,
+    expect::{Expectations, Met},
 };
 use sluice_base::{
     buffer::Buffer,
@@ -55,11 +55,14 @@ pub(super) struct Report<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) json: bool,
     pub(super) verbose: bool,
-    pub(super) expected: Expectations,
+    pub(super) expected: &'a Expectations,
+    pub(super) met: Met,
     /// The number of lines of each class that are no accepted difference.
     pub(super) counts: Counts,
     /// The number of differences that the user accepts.
     pub(super) accepted: u64,
+    /// Whether there are files that the user did not select.
+    pub(super) has_others: bool,
     /// The number of files that are as stored and that `git archive` leaves out.
     pub(super) left_out: u64,
 }
@@ -91,7 +94,7 @@ impl Report<'_> {
             self.end(result)?;
             return Err(damage);
         }
-        self.expected.warn(messages);
+        self.expected.warn(&self.met, messages);
         if !self.is_same() {
             result.result = "differs";
             self.end(result)?;
@@ -102,7 +105,7 @@ impl Report<'_> {
 
     /// Writes `line`, unless it is no difference and those are not wanted.
     pub(super) fn line(&mut self, line: Line<'_>) -> Result<()> {
-        let is_accepted = self.expected.expects(line.class, line.path);
+        let is_accepted = self.expected.expects(line.class, line.path, &mut self.met);
         let is_counted = !line.is_expected && !is_accepted;
         self.accepted += u64::from(is_accepted && !line.is_expected);
         if is_counted {
@@ -161,7 +164,10 @@ impl Report<'_> {
                 let shown = counts.filter(|(class, count)| *count > 0 || class.is_always_shown());
                 let shown = shown.map(|(class, count)| format!("{count} {}", class.as_str()));
                 let shown = shown.collect::<Vec<_>>().join(", ");
-                format!("differs: {shown} of {}", counted(result.files, "file"))
+                format!(
+                    "differs: {shown} ({} in the archive)",
+                    counted(result.files, "file")
+                )
             }
             _ if result.result == "damaged" => return Ok(()),
             (Some(command), None) => format!("identical: {command}"),

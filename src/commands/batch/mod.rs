@@ -113,7 +113,7 @@ impl<W: Write + Send + 'static> Server<W> {
         let bands = SideBand::new(place, LARGE_PACKET);
         match asked {
             Asked::Nothing(reason) => bands.reply(&[b"NACK ", reason.as_bytes()].concat())?,
-            Asked::ByteMessage(words) => {
+            Asked::Words(words) => {
                 bands.reply(b"ACK")?;
                 let line = CommandLine::of_words(words);
                 if let Err(failure) = self.session.answer(line, outputs(&bands)) {

@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// What was read.
 pub(super) enum Asked {
     /// The words of a request.
-    ByteMessage(Vec<OsString>),
+    Words(Vec<OsString>),
     /// No request, and why.
     Nothing(String),
 }
@@ -39,7 +39,7 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Option<Asked>> {
     }
     Ok(Some(match wrong {
         Some(reason) => Asked::Nothing(reason.to_owned()),
-        None => Asked::ByteMessage(words),
+        None => Asked::Words(words),
     }))
 }
 

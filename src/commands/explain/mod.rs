@@ -43,8 +43,15 @@ pub(super) fn run(words: RawArgs<'_>, mut context: Context<'_>) -> Result<(), Cl
         written.map_err(|error| Error::write(&error))
     })?;
     let absent = absent.filter(|_| !explain.described.content.ignore_unmatch);
-    absent.map_or(Ok(()), |path| Err(Error::unmatched(&printable_path(path))))?;
+    let treeish = explain.described.content.treeish.unwrap_or_default();
+    absent.map_or(Ok(()), |path| Err(no_path(path, treeish.as_bytes())))?;
     Ok(destination.complete()?)
+}
+
+/// The error of a word that is no path of `treeish`.
+fn no_path(word: &[u8], treeish: &[u8]) -> Error {
+    let refused = format_bytes("'{}' is no path of '{}'", &[&printable_path(word), treeish]);
+    Error::fatal(refused).hinted_command("to list all paths: git sluice ls {}", &[treeish])
 }
 
 /// The line about `path` for people.

@@ -42,13 +42,12 @@ fn refuse_file(options: &cli::Apply, directory: &WorkingDirectory) -> Result<()>
         return Ok(());
     }
     let file = options.directory.as_os_str().as_bytes();
-    let other = options
-        .archive
-        .as_deref()
-        .unwrap_or(OsStr::new("<directory>"));
     let refused = format_bytes("'{}' is a file, and the directory comes first", &[file]);
-    let hint = format_bytes("git sluice apply {} {}", &[other.as_bytes(), file]);
-    Err(Error::fatal(refused).hinted(hint))
+    let refused = Error::fatal(refused);
+    Err(match options.archive.as_deref() {
+        Some(other) => refused.hinted_command("git sluice apply {} {}", &[other.as_bytes(), file]),
+        None => refused.hinted_command("git sluice apply <directory> {}", &[file]),
+    })
 }
 
 /// The `error` of an application whose word may name a bucket and no channel.
@@ -64,15 +63,12 @@ fn explained(options: &cli::Apply, error: Error, context: &Context<'_>) -> Error
     match word {
         Some(word) if is_bucket(word, context.directory(), options.bucket.timeout) => {
             let values = [word.trim_end_matches('/').as_bytes(), directory];
-            let hint = format_bytes("git sluice apply --channel={}/<channel> {}", &values);
-            named(no_channel(word)).hinted(hint)
+            let command = "git sluice apply --channel={}/<channel> {}";
+            named(no_channel(word)).hinted_command(command, &values)
         }
         Some(word) if options.channel.is_some() && !word.contains('/') => {
             let values = [word.as_bytes(), directory];
-            error.hinted(format_bytes(
-                "git sluice apply --channel=<bucket>/{} {}",
-                &values,
-            ))
+            error.hinted_command("git sluice apply --channel=<bucket>/{} {}", &values)
         }
         _ => error,
     }
@@ -135,9 +131,10 @@ fn apply(
     };
     let (content, len): (Box<dyn Read>, _) = match source {
         Source::Channel(place) => {
-            refuse_nested(&place.to_string(), context.directory(), |place| {
-                let directory = options.directory.display();
-                format!("git sluice apply --channel={place} {directory}")
+            let nested = refuse_nested(&place.to_string(), context.directory());
+            nested.map_err(|(error, place)| {
+                let values = [place.as_bytes(), options.directory.as_os_str().as_bytes()];
+                error.hinted_command("git sluice apply --channel={} {}", &values)
             })?;
             let timeout = options.bucket.timeout;
             let bucket = bucket::open(&place.bucket, context.directory(), timeout)?;
@@ -157,12 +154,9 @@ fn apply(
         }
         Source::Input if context.runtime.input_is_terminal() => {
             let target = options.directory.as_os_str().as_bytes();
-            return Err(
-                Error::fatal("cannot read an archive from a terminal").hinted(format_bytes(
-                    "git sluice HEAD | git sluice apply {}",
-                    &[target],
-                )),
-            );
+            let refused = Error::fatal("cannot read an archive from a terminal");
+            let command = "git sluice HEAD | git sluice apply {}";
+            return Err(refused.hinted_command(command, &[target]));
         }
         Source::Input => (context.runtime.input()?, context.runtime.input_len()),
     };
@@ -204,16 +198,14 @@ fn open_archive(file: &NamedFile, options: &cli::Apply) -> Result<File> {
             error
         } else if !word.contains(&b'/') && !is_named_like_archive(word) {
             let values = [word, options.directory.as_os_str().as_bytes()];
-            error.hinted(format_bytes(
-                "to apply a commit: git sluice {} | git sluice apply {}",
-                &values,
-            ))
+            let command = "to apply a commit: git sluice {} | git sluice apply {}";
+            error.hinted_command(command, &values)
         } else if file
             .path
             .parent()
             .is_some_and(|above| above.join("v1").is_dir())
         {
-            error.hinted(format_bytes("for a channel: --channel={}", &[word]))
+            error.hinted_command("for a channel: --channel={}", &[word])
         } else {
             error
         }
@@ -235,7 +227,7 @@ fn reports<'a>(
 fn id(text: &str) -> Result<Id> {
     Id::new(text.as_bytes()).ok_or_else(|| {
         let refused = format_bytes("'{}' is not the id of a commit", &[text.as_bytes()]);
-        let hint = "'git rev-parse {}^{commit}' prints the id in the repository";
-        Error::fatal(refused).hinted(format_bytes(hint, &[text.as_bytes()]))
+        let hint = "to get it in the repository: git rev-parse {}^{commit}";
+        Error::fatal(refused).hinted_command(hint, &[text.as_bytes()])
     })
 }

@@ -23,13 +23,12 @@ pub(super) fn no_channel(word: &str) -> String {
     format!("'{word}' is a bucket, and the channel is missing")
 }
 
-/// Refuses the `word` for a channel if a bucket is further up: the name of a channel has no slash. `hint` is a command with the
-/// place of the channel. Looks at directories only, and not above a place that is a bucket.
+/// Refuses the `word` for a channel if a bucket is further up: the name of a channel has no slash. Returns also the place of the
+/// channel that may be meant. Looks at directories only, and not above a place that is a bucket.
 pub(super) fn refuse_nested(
     word: &str,
     directory: &WorkingDirectory,
-    hint: impl FnOnce(&str) -> String,
-) -> Result<()> {
+) -> Result<(), (Error, String)> {
     if BucketUrl::new(word).path().is_none() {
         return Ok(());
     }
@@ -41,9 +40,7 @@ pub(super) fn refuse_nested(
         return Ok(());
     };
     let (bucket, name) = (&word[..at], word[at + 1..].replace('/', "-"));
-    Err(Error::fatal(format!("'{word}' is not <bucket>/<channel>"))
-        .caused_by(format!(
-            "the bucket is '{bucket}', and the name of a channel has no '/'"
-        ))
-        .hinted(hint(&format!("{bucket}/{name}"))))
+    let cause = format!("the bucket is '{bucket}', and the name of a channel has no '/'");
+    let refused = Error::fatal(format!("'{word}' is not <bucket>/<channel>")).caused_by(cause);
+    Err((refused, format!("{bucket}/{name}")))
 }

@@ -31,7 +31,10 @@ fn missing(word: &str, open: impl Fn(&BucketUrl) -> Result<Box<dyn Bucket>>) -> 
         above.unwrap_or(false)
     };
     match ChannelAddress::parse(word).ok().filter(is_bucket) {
-        Some(place) => missing.hinted(format!("git sluice prune {}", place.bucket)),
+        Some(place) => {
+            let bucket = place.bucket.to_string();
+            missing.hinted_command("git sluice prune {}", &[bucket.as_bytes()])
+        }
         None => missing,
     }
 }

@@ -55,8 +55,10 @@ fn publish(options: &cli::Publish, question: Question, context: &mut Context<'_>
     refuse_swapped(options, context)?;
     let place = ChannelAddress::parse(&options.channel)?;
     if !options.create {
-        let hint = |place: &str| format!("git sluice publish {place} <commit>");
-        refuse_nested(&options.channel, context.directory(), hint)?;
+        let nested = refuse_nested(&options.channel, context.directory());
+        nested.map_err(|(error, place)| {
+            error.hinted_command("git sluice publish {} <commit>", &[place.as_bytes()])
+        })?;
     }
     refuse_alone(&options.channel).map_err(|error| explained(options, error, context))?;
     let timeout = options.bucket.timeout;
@@ -96,8 +98,11 @@ fn explained(options: &cli::Publish, error: Error, context: &Context<'_>) -> Err
         context.directory(),
         options.bucket.timeout,
     ) {
-        Error::fatal(no_channel(&url.to_string()))
-            .hinted(format!("git sluice publish {url}/<channel> <commit>"))
+        let url = url.to_string();
+        Error::fatal(no_channel(&url)).hinted_command(
+            "git sluice publish {}/<channel> <commit>",
+            &[url.as_bytes()],
+        )
     } else {
         error
     }
@@ -119,10 +124,9 @@ fn refuse_swapped(options: &cli::Publish, context: &Context<'_>) -> Result<()> {
     let is_place = word.starts_with(['.', '/']) || BucketUrl::is_url(word);
     if is_place || (!options.create && has_bucket(word) && !has_bucket(&options.channel)) {
         let (place, commit) = (shown(word), &options.channel);
-        Err(Error::fatal(format!(
-            "'{place}' is a channel, and comes before the commit"
-        ))
-        .hinted(format!("git sluice publish {place} {commit}")))
+        let refused = format!("'{place}' is a channel, and comes before the commit");
+        let values = [place.as_bytes(), commit.as_bytes()];
+        Err(Error::fatal(refused).hinted_command("git sluice publish {} {}", &values))
     } else {
         Ok(())
     }
@@ -133,8 +137,9 @@ fn refuse_alone(word: &str) -> Result<()> {
     if word.contains('/') {
         Ok(())
     } else {
-        Err(Error::fatal(format!("'{word}' has no bucket part"))
-            .hinted(format!("git sluice publish <bucket>/{word} <commit>")))
+        let refused = Error::fatal(format!("'{word}' has no bucket part"));
+        let command = "git sluice publish <bucket>/{} <commit>";
+        Err(refused.hinted_command(command, &[word.as_bytes()]))
     }
 }
 

@@ -20,7 +20,7 @@ impl Failure {
         CliError::from(Error::fatal("internal error: the request failed")).into()
     }
 
-    /// The exit status, as in the table of the README.
+    /// The exit status, as in the table of `docs/exit-status.md`.
     pub fn status(&self) -> u8 {
         self.status
     }

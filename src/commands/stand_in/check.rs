@@ -34,29 +34,8 @@ const FORMATS_REQUEST: &[u8] = b"0013argument --list0000";
 /// Why git writes the archives of a server.
 const MISSING: &str = "git, because git-sluice is missing or does not start";
 
-/// The state of one part.
-struct CheckedPart {
-    name: &'static str,
-    state: BString,
-    is_in_force: bool,
-}
-
-impl CheckedPart {
-    fn in_force(name: &'static str, state: impl Into<BString>) -> Self {
-        Self {
-            name,
-            state: state.into(),
-            is_in_force: true,
-        }
-    }
-
-    fn failing(name: &'static str, state: impl Into<BString>) -> Self {
-        Self {
-            is_in_force: false,
-            ..Self::in_force(name, state)
-        }
-    }
-}
+/// What a part uses; an error is the reason why it does not use what it should.
+type State = Result<BString, BString>;
 
 /// The report about the stand-in in `directory`, a line for each part, and whether all parts are used. Programs are
 /// searched in `paths`, the `PATH` of the caller.
@@ -69,27 +48,26 @@ pub fn check(
     let file = directory.join(NAME);
     if !is_stand_in(&file) {
         let path = file.as_os_str().as_bytes();
-        let refused = format_bytes("'{}' is not a stand-in", &[path]);
-        let hint = format_bytes(
-            "git sluice stand-in '{}'",
-            &[directory.as_os_str().as_bytes()],
-        );
-        return Err(Error::fatal(refused).hinted(hint));
+        let refused = Error::fatal(format_bytes("'{}' is not a stand-in", &[path]));
+        let directory = directory.as_os_str().as_bytes();
+        return Err(refused.hinted_command("git sluice stand-in {}", &[directory]));
     }
     let mut parts = vec![
-        first_in_path(&file, paths),
-        archives(&file),
-        server(&file),
-        web_server(&file, repository),
-        other_commands(&file),
-        within_git(&file),
-        shared(environment, repository),
-        log(environment, repository),
+        ("PATH", first_in_path(&file, paths)),
+        ("archive", archives(&file)),
+        ("upload-archive", server(&file)),
+        ("http-backend", web_server(&file, repository)),
+        ("other commands", other_commands(&file)),
+        ("within git", Ok(within_git(&file))),
+        ("cache", shared(environment, repository)),
+        ("log", log(environment, repository)),
     ];
-    parts.extend(configuration(&file, environment, repository));
-    let is_in_force = parts.iter().all(|part| part.is_in_force);
+    let keys = configuration(&file, environment, repository).into_iter();
+    parts.extend(keys.map(|state| ("configuration", state)));
+    let is_in_force = parts.iter().all(|(_, state)| state.is_ok());
     let mut report = BString::default();
-    for CheckedPart { name, state, .. } in parts {
+    for (name, state) in parts {
+        let (Ok(state) | Err(state)) = state;
         report.extend_from_slice(format!("{name:<NAME_WIDTH$}").as_bytes());
         report.extend_from_slice(&printable_path(&state));
         report.push(b'\n');
@@ -103,55 +81,47 @@ fn ask(file: &Path, words: &[&str]) -> Option<Output> {
     command.args(words).stdin(Stdio::null()).output().ok()
 }
 
-fn first_in_path(file: &Path, paths: &OsStr) -> CheckedPart {
-    const NAME_OF_PART: &str = "PATH";
+fn first_in_path(file: &Path, paths: &OsStr) -> State {
     // Hooks and aliases have the programs of git first.
     let mut named = env::split_paths(paths).map(|directory| directory.join(NAME));
     let first = named.find(|path| is_program(path));
     match first {
-        Some(first) if identity(&first) == identity(file) => {
-            CheckedPart::in_force(NAME_OF_PART, path_bytes(&first))
-        }
+        Some(first) if identity(&first) == identity(file) => Ok(path_bytes(&first)),
         Some(first) => {
-            let state = format_bytes("another git comes first: {}", &[&path_bytes(&first)]);
-            CheckedPart::failing(NAME_OF_PART, state)
+            let path = path_bytes(&first);
+            Err(format_bytes("another git comes first: {}", &[&path]))
         }
-        None => CheckedPart::failing(NAME_OF_PART, "no git"),
+        None => Err("no git".into()),
     }
 }
 
-fn archives(file: &Path) -> CheckedPart {
-    const NAME_OF_PART: &str = "archive";
+fn archives(file: &Path) -> State {
     let version = |words: &[&str]| {
         let answer = ask(file, words);
         answer.filter(|answer| answer.stdout.starts_with(VERSION))
     };
     let Some(answer) = version(&["archive", "--version"]) else {
-        return CheckedPart::failing(NAME_OF_PART, MISSING);
+        return Err(MISSING.into());
     };
     match version(&["-C", ".", "archive", "--version"]) {
-        Some(_) => CheckedPart::in_force(NAME_OF_PART, answer.stdout.trim_end()),
-        None => CheckedPart::failing(
-            NAME_OF_PART,
-            "git for 'git -C', because the directory of the stand-in was moved",
-        ),
+        Some(_) => Ok(answer.stdout.trim_end().into()),
+        None => Err("git for 'git -C', because the directory of the stand-in was moved".into()),
     }
 }
 
-fn server(file: &Path) -> CheckedPart {
+fn server(file: &Path) -> State {
     let answer = ask(file, &["upload-archive", "-h"]);
     if answer.is_some_and(|answer| answer.stdout.starts_with(SERVER)) {
-        CheckedPart::in_force("upload-archive", "git-sluice")
+        Ok("git-sluice".into())
     } else {
-        CheckedPart::failing("upload-archive", MISSING)
+        Err(MISSING.into())
     }
 }
 
 /// The server of archives over HTTP, asked as a web server asks for a user that it knows.
-fn web_server(file: &Path, repository: Option<&Repository>) -> CheckedPart {
-    const NAME_OF_PART: &str = "http-backend";
+fn web_server(file: &Path, repository: Option<&Repository>) -> State {
     let Some(repository) = repository else {
-        return CheckedPart::in_force(NAME_OF_PART, "unknown outside of a repository");
+        return Ok("unknown outside of a repository".into());
     };
     let mut command = Command::new(file);
     command
@@ -168,14 +138,14 @@ fn web_server(file: &Path, repository: Option<&Repository>) -> CheckedPart {
         .env_remove("HTTP_CONTENT_ENCODING");
     let answer = converse(&mut command, FORMATS_REQUEST).unwrap_or_default();
     if answer.contains_str(OWN_FORMAT) {
-        CheckedPart::in_force(NAME_OF_PART, "git-sluice")
+        Ok("git-sluice".into())
     } else if answer.contains_str("0008ACK") {
         let state = format!("{MISSING}, or because the directory of the stand-in was moved");
-        CheckedPart::failing(NAME_OF_PART, state)
+        Err(state.into())
     } else if answer.starts_with(b"Status: 403") {
-        CheckedPart::in_force(NAME_OF_PART, "no archives, because of http.uploadarchive")
+        Ok("no archives, because of http.uploadarchive".into())
     } else {
-        CheckedPart::in_force(NAME_OF_PART, "no archives, which git serves since 2.44")
+        Ok("no archives, which git serves since 2.44".into())
     }
 }
 
@@ -191,8 +161,7 @@ fn converse(command: &mut Command, input: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// What aliases, hooks and programs named `git-…` run as `git`.
-fn within_git(file: &Path) -> CheckedPart {
-    const NAME_OF_PART: &str = "within git";
+fn within_git(file: &Path) -> BString {
     let words = [
         "-c",
         "alias.sluice-check=!git archive --list",
@@ -204,61 +173,50 @@ fn within_git(file: &Path) -> CheckedPart {
     } else {
         "git, because git puts its own programs first for aliases, hooks and 'git <name>'"
     };
-    CheckedPart::in_force(NAME_OF_PART, state)
+    state.into()
 }
 
-fn other_commands(file: &Path) -> CheckedPart {
-    const NAME_OF_PART: &str = "other commands";
+fn other_commands(file: &Path) -> State {
     match ask(file, &["version"]) {
-        Some(answer) if answer.status.success() => {
-            CheckedPart::in_force(NAME_OF_PART, answer.stdout.trim_end())
-        }
-        Some(answer) => CheckedPart::failing(
-            NAME_OF_PART,
-            answer.stderr.lines().next().unwrap_or_default(),
-        ),
-        None => CheckedPart::failing(NAME_OF_PART, "the stand-in does not start"),
+        Some(answer) if answer.status.success() => Ok(answer.stdout.trim_end().into()),
+        Some(answer) => Err(answer.stderr.lines().next().unwrap_or_default().into()),
+        None => Err("the stand-in does not start".into()),
     }
 }
 
-fn shared(environment: &Environment, repository: Option<&Repository>) -> CheckedPart {
-    const NAME_OF_PART: &str = "cache";
+fn shared(environment: &Environment, repository: Option<&Repository>) -> State {
     let Some(repository) = repository else {
-        return CheckedPart::in_force(NAME_OF_PART, "unknown outside of a repository");
+        return Ok("unknown outside of a repository".into());
     };
     match cache_settings(&Args::default(), environment, repository) {
-        Ok(None) => CheckedPart::in_force(NAME_OF_PART, "none"),
+        Ok(None) => Ok("none".into()),
         Ok(Some(settings)) => {
             let directory = path_bytes(&settings.directory);
             match cache::unusable(&settings) {
-                None => CheckedPart::in_force(NAME_OF_PART, directory),
+                None => Ok(directory),
                 Some(reason) => {
                     let values = [&directory[..], reason.as_bytes()];
-                    CheckedPart::failing(NAME_OF_PART, format_bytes("{} is not used: {}", &values))
+                    Err(format_bytes("{} is not used: {}", &values))
                 }
             }
         }
-        Err(error) => CheckedPart::failing(NAME_OF_PART, error.message()),
+        Err(error) => Err(error.message().into()),
     }
 }
 
-fn log(environment: &Environment, repository: Option<&Repository>) -> CheckedPart {
-    const NAME_OF_PART: &str = "log";
+fn log(environment: &Environment, repository: Option<&Repository>) -> State {
     let file = match log_file(environment, repository) {
         Ok(Some(file)) => file,
-        Ok(None) => return CheckedPart::in_force(NAME_OF_PART, "none"),
-        Err(error) => return CheckedPart::failing(NAME_OF_PART, error.message()),
+        Ok(None) => return Ok("none".into()),
+        Err(error) => return Err(error.message().into()),
     };
     let path = path_bytes(&file);
     match open_log(&file) {
-        Ok(_) => CheckedPart::in_force(NAME_OF_PART, path),
+        Ok(_) => Ok(path),
         Err(error) => {
             let why = strerror(&error);
             let values = [&path[..], why.as_bytes()];
-            CheckedPart::failing(
-                NAME_OF_PART,
-                format_bytes("{} cannot be written: {}", &values),
-            )
+            Err(format_bytes("{} cannot be written: {}", &values))
         }
     }
 }
@@ -268,23 +226,20 @@ fn configuration(
     file: &Path,
     environment: &Environment,
     repository: Option<&Repository>,
-) -> Vec<CheckedPart> {
-    const NAME_OF_PART: &str = "configuration";
+) -> Vec<State> {
     let words = ["config", "--show-origin", "--get-regexp", r"^sluice\."];
     let keys = ask(file, &words).map(|answer| answer.stdout);
     let keys = keys.unwrap_or_default();
     if keys.is_empty() {
-        return vec![CheckedPart::in_force(NAME_OF_PART, "no key of git-sluice")];
+        return vec![Ok("no key of git-sluice".into())];
     }
     let part = |line: &[u8]| {
         let (_, setting) = line.split_once_str("\t").unwrap_or_default();
         let key = setting.split_str(" ").next().unwrap_or_default();
         let line = line.replace("\t", " ");
         match fault(key, environment, repository) {
-            None => CheckedPart::in_force(NAME_OF_PART, line),
-            Some(fault) => {
-                CheckedPart::failing(NAME_OF_PART, format_bytes("{}: {}", &[&line, &fault]))
-            }
+            None => Ok(line.into()),
+            Some(fault) => Err(format_bytes("{}: {}", &[&line, &fault])),
         }
     };
     keys.lines().map(part).collect()

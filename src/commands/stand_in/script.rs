@@ -19,7 +19,7 @@ use std::{
 use bstr::{BString, ByteSlice};
 
 use super::launcher;
-use sluice_base::error::{Error, Result, format_bytes, strerror};
+use sluice_base::error::{Error, Result, format_bytes, shell_word, strerror};
 
 /// The script, without the paths of git-sluice, of the real git, and of its own directory.
 const SCRIPT: &str = include_str!("git.sh");
@@ -52,7 +52,7 @@ pub fn write(
     let directory = created(directory)?;
     let file = directory.join(NAME);
     refuse_shared(&directory, &file)?;
-    let values = [&program, &git, &directory].map(|path| quoted(path.as_os_str()));
+    let values = [&program, &git, &directory].map(|path| shell_word(path.as_os_str().as_bytes()));
     let script = format_bytes(SCRIPT, &values.each_ref().map(|value| value.as_slice()));
     let replaced = replace(&directory, &script);
     replaced.map_err(|error| unwritable(&file, &error))?;
@@ -178,13 +178,10 @@ pub(super) fn is_stand_in(path: &Path) -> bool {
     read.is_ok() && start.contains_str(MARK)
 }
 
-/// `word` as one word of a shell.
-fn quoted(word: &OsStr) -> BString {
-    let escaped = word.as_bytes().replace("'", r"'\''");
-    format_bytes("'{}'", &[&escaped])
-}
-
 /// The line for a shell, with a `directory` that may have any characters.
 fn path_line(directory: &Path) -> BString {
-    format_bytes("PATH={}:$PATH\n", &[&quoted(directory.as_os_str())])
+    format_bytes(
+        "PATH={}:$PATH\n",
+        &[&shell_word(directory.as_os_str().as_bytes())],
+    )
 }

@@ -33,7 +33,7 @@ impl Place {
             git,
         };
         let line = place.set_up("first").success();
-        let expected = format!("PATH='{}/first':$PATH\n", place.top.display());
+        let expected = format!("PATH={}/first:$PATH\n", place.top.display());
         assert_eq!(String::from_utf8_lossy(&line), expected);
         Some(place)
     }

@@ -21,7 +21,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let mut tar = tar::Builder::new(GzEncoder::new(out, Compression::best()));
     let mut sorted: Vec<_> = files.iter().collect();
-    sorted.sort_by_key(|file| file.path);
+    sorted.sort_by_key(|file| &file.path);
     for file in sorted {
         let mut header = tar::Header::new_gnu();
         header.set_size(file.content.len() as u64);
@@ -74,7 +74,7 @@ mod tests {
 
     fn file(path: &'static str, content: &str) -> InstalledFile {
         InstalledFile {
-            path,
+            path: path.to_owned(),
             content: content.into(),
         }
     }

@@ -132,11 +132,11 @@ impl Dependencies {
     pub(super) fn files(&self) -> Result<[InstalledFile; 2]> {
         Ok([
             InstalledFile {
-                path: LIST,
+                path: LIST.to_owned(),
                 content: serde_json::to_vec_pretty(&self.bill_of_materials())?,
             },
             InstalledFile {
-                path: "share/doc/git-sluice/THIRD-PARTY-LICENSES",
+                path: "share/doc/git-sluice/THIRD-PARTY-LICENSES".to_owned(),
                 content: self.licenses()?.into_bytes(),
             },
         ])

@@ -53,7 +53,7 @@ type Placed<'f> = (String, u32, &'f [u8]);
 
 /// Where `file` lies: an installation puts `scripts` into the directory of programs, and `data` below the prefix.
 fn placed<'f>(stem: &str, file: &'f InstalledFile) -> Placed<'f> {
-    let path = match file.path {
+    let path = match &file.path[..] {
         PROGRAM => format!("{stem}.data/scripts/git-sluice"),
         path => format!("{stem}.data/data/{path}"),
     };

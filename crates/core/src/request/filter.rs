@@ -73,7 +73,7 @@ impl<'a> FilterRules<'a> {
             .exclude_from_tree
             .iter()
             .try_for_each(|path| fit_tree(path))?;
-        fit_paths("exclude", &given.exclude)?;
+        fit_paths(&given.exclude)?;
         let access = given.access_rules.as_deref();
         let (access, access_text) = access
             .map(|rules| access_rules(rules, directory))
@@ -480,17 +480,16 @@ fn fit_tree(path: &OsStr) -> Result<()> {
     Err(Error::fatal(odd).hinted("it starts at the root, without '/' or './'"))
 }
 
-/// Refuses `patterns` of the `option` that no path can match: they would have no effect, and nobody would notice.
-fn fit_paths(option: &str, patterns: &[OsString]) -> Result<()> {
+/// Refuses exclude `patterns` that no path can match: they would have no effect, and nobody would notice.
+fn fit_paths(patterns: &[OsString]) -> Result<()> {
     for pattern in patterns.iter().map(|pattern| pattern.as_bytes()) {
         if let Some(spelling) = exclude::matching_spelling(pattern) {
-            let values = [option.as_bytes(), pattern];
             return Err(
-                Error::usage(format_bytes("--{}='{}' matches no path", &values))
+                Error::usage(format_bytes("--exclude='{}' matches no path", &[pattern]))
                     .caused_by(
                         "a pattern with '/' starts at the root of the tree, without './' or '../'",
                     )
-                    .hinted(format_bytes("--{}='{}'", &[option.as_bytes(), &spelling])),
+                    .hinted(format_bytes("--exclude='{}'", &[&spelling])),
             );
         }
     }

@@ -90,7 +90,7 @@ impl Inputs<'_> {
         let values = [directory.as_bytes(), name];
         Err(
             Error::fatal(format_bytes("'{}' is no directory of '{}'", &values))
-                .hinted(format_bytes("'git ls-tree -d -r {}' lists them", &[name])),
+                .hinted_command("to list them: git ls-tree -d -r {}", &[name]),
         )
     }
 
@@ -104,7 +104,7 @@ impl Inputs<'_> {
         match name.split_once_str("..") {
             Some((base, target)) if !base.is_empty() && !target.is_empty() => {
                 let target = target.trim_start_with(|letter| letter == '.');
-                error.hinted(format_bytes("git sluice --base={} {}", &[base, target]))
+                error.hinted_command("git sluice --base={} {}", &[base, target])
             }
             _ => match name.to_str().ok().and_then(CommandName::meant_by) {
                 Some(hint)
@@ -143,7 +143,7 @@ impl Inputs<'_> {
             return error;
         }
         match treeish::resolve(repository, reader, target, &mut io::sink()) {
-            Ok(_) => error.hinted(format_bytes("git sluice --base={} {}", &[base, target])),
+            Ok(_) => error.hinted_command("git sluice --base={} {}", &[base, target]),
             Err(_) => error,
         }
     }

@@ -75,7 +75,10 @@ mod verify;
 mod writer;
 mod writers;
 
-use std::io::{Read, Write};
+use std::{
+    io::{Read, Write},
+    os::unix::ffi::OsStrExt,
+};
 
 use sluice_base::{
     error::{Error, Result, format_bytes, printable_path, push_line},
@@ -168,7 +171,13 @@ pub fn apply(
     let incoming = Incoming::read(archive)?;
     let root = match incoming.claim.base {
         None => LockedDirectory::create(directory)?,
-        Some(_) => LockedDirectory::open(directory)?,
+        Some(ref base) => LockedDirectory::open(directory).map_err(|error| {
+            if directory.directory.path.exists() {
+                return error;
+            }
+            let hint = format!("the archive is a delta: apply the full archive of {base} first");
+            error.hinted(hint)
+        })?,
     };
     incoming.apply(&root, options, reports)
 }
@@ -407,7 +416,8 @@ fn compare(
         .write_all(&lines)
         .and_then(|()| differences.flush());
     written.map_err(|error| Error::write(&error))?;
-    let differs = || Error::directory_differs(found.len(), &held.to_string());
+    let name = root.directory().name.as_os_str().as_bytes();
+    let differs = || Error::directory_differs(found.len(), &held.to_string(), name);
     Ok((!found.is_empty()).then(differs))
 }
 

@@ -76,8 +76,8 @@ pub(super) fn verify(
     console: &mut Console<'_>,
 ) -> Result<Differences> {
     let unknown = || {
-        Error::fatal("cannot verify: '.git-sluice.files' is missing")
-            .hinted("apply a full archive to an empty directory")
+        let unlisted = format!("cannot verify: '.git-sluice.files' does not list commit {commit}");
+        Error::fatal(unlisted).hinted("apply a full archive to an empty directory")
     };
     let mut list = List::of(root.directory(), &[commit])?.ok_or_else(unknown)?;
     let latest = list.latest()?;

@@ -53,10 +53,8 @@ pub trait Bucket: Sync {
 /// The error of a bucket called `name` that does not exist.
 pub fn no_bucket(name: impl AsRef<[u8]>) -> Error {
     let name = name.as_ref();
-    absent_bucket(name).hinted(format_bytes(
-        "git sluice publish --create {}/<channel> <commit>",
-        &[name],
-    ))
+    let command = "check the name, or create it: git sluice publish --create {}/<channel> <commit>";
+    absent_bucket(name).hinted_command(command, &[name])
 }
 
 /// The same error, where no bucket can be created.

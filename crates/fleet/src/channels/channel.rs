@@ -176,7 +176,9 @@ pub(super) fn not_there(bucket: &dyn Bucket, place: &ChannelAddress) -> Error {
     .caused_by("the store refuses to show it, as it also does with a key that may not read it")
     .hinted("check the key, or create the channel: git sluice publish <bucket>/<channel> <commit>")
     } else {
-        error.hinted("git sluice publish <bucket>/<channel> <commit> creates one")
+        error.hinted(
+            "check the name, or create the channel: git sluice publish <bucket>/<channel> <commit>",
+        )
     }
 }
 

@@ -59,7 +59,7 @@ fn each_difference_has_its_class() {
         let said = String::from_utf8_lossy(&output.stdout);
         let (found, result) = said.rsplit_once("differs: ").unwrap_or((&said, ""));
         assert_eq!(found, lines, "{script}\n{output}");
-        assert!(result.ends_with(" files\n"), "{output}");
+        assert!(result.ends_with(" files in the archive)\n"), "{output}");
         assert_eq!(output.code(), 1);
     }
 }
@@ -115,7 +115,7 @@ fn hard_links_are_files() {
     assert_says(
         &output,
         0,
-        "same files, other bytes: no pax header names the commit\n",
+        "same files, other bytes: the archive has files outside of these paths\n",
     );
 }
 
@@ -127,7 +127,7 @@ fn a_path_occurs_twice() {
                   tar --format=ustar -rf a.tar p/README && tar -xf a.tar p/run && tar -rf a.tar p/run && tar -rf a.tar p/run";
     let _ = repo.shell(script).success();
     let lines = "changed   README\ntwice     README (2 times)\ntwice     run (3 times)\n\
-                 differs: 0 added, 1 changed, 0 missing, 2 twice of 12 files\n";
+                 differs: 0 added, 1 changed, 0 missing, 2 twice (12 files in the archive)\n";
     assert_says(&repo.compare(".git/a.tar v1"), 1, lines);
 }
 
@@ -136,10 +136,14 @@ fn a_path_occurs_twice() {
 fn paths_select() {
     let repo = project();
     let archive = archive_after(&repo, "echo more >>README; echo new >src/new; rm docs/x");
-    let lines = "added     src/new (4 bytes)\ndiffers: 1 added, 0 changed, 0 missing of 9 files\n";
+    let lines = "added     src/new (4 bytes)\ndiffers: 1 added, 0 changed, 0 missing (9 files in the archive)\n";
     assert_says(&repo.compare_bytes(&archive, "v1 src"), 1, lines);
-    let lines = "changed   README\ndiffers: 0 added, 1 changed, 0 missing of 9 files\n";
+    let lines =
+        "changed   README\ndiffers: 0 added, 1 changed, 0 missing (9 files in the archive)\n";
     assert_says(&repo.compare_bytes(&archive, "v1 README"), 1, lines);
+    let archive = repo.archive_of("--format=tar v1");
+    let lines = "same files, other bytes: the archive has files outside of these paths\n";
+    assert_says(&repo.compare_bytes(&archive, "v1 README"), 0, lines);
 }
 
 /// A submodule is an empty directory, or its files.

@@ -134,7 +134,7 @@ fn names_that_lead_elsewhere() {
             ),
         };
         let lines = format!(
-            "{doubt}added     {shown}\ndiffers: 1 added, 0 changed, 0 missing{count} of 3 files\n"
+            "{doubt}added     {shown}\ndiffers: 1 added, 0 changed, 0 missing{count} (3 files in the archive)\n"
         );
         assert_says(&output, 1, &lines);
     }
@@ -164,7 +164,7 @@ fn links() {
         header(b"p/s", b'2', b"../../../etc", 0),
     ];
     let lines = "added     l (a special file, or a hard link to no file)\nadded     s (a symbolic link)\n\
-                 differs: 2 added, 0 changed, 0 missing of 3 files\n";
+                 differs: 2 added, 0 changed, 0 missing (3 files in the archive)\n";
     assert_says(&repo.compare_bytes(&archive(&entries), "HEAD"), 1, lines);
 }
 
@@ -172,7 +172,7 @@ fn links() {
 fn many_entries_of_one_name() {
     let (repo, a) = small();
     let entries = vec![a; 10_000];
-    let lines = "twice     a (10000 times)\ndiffers: 0 added, 0 changed, 0 missing, 1 twice of 10000 files\n";
+    let lines = "twice     a (10000 times)\ndiffers: 0 added, 0 changed, 0 missing, 1 twice (10000 files in the archive)\n";
     assert_says(&repo.compare_bytes(&archive(&entries), "HEAD"), 1, lines);
 }
 

@@ -75,7 +75,7 @@ fn archives_of_every_kind_have_the_files() {
         assert!(said.starts_with(expected), "{archive}\n{output}");
         assert_eq!(output.code(), 0, "{archive}");
         let changed = repo.compare(&format!(".git/{archive} main"));
-        let lines = "changed   README\nchanged   version\ndiffers: 0 added, 2 changed, 0 missing of 9 files\n";
+        let lines = "changed   README\nchanged   version\ndiffers: 0 added, 2 changed, 0 missing (9 files in the archive)\n";
         assert_says(&changed, 1, lines);
     }
 }
@@ -135,7 +135,16 @@ fn the_commit_is_found() {
 #[test]
 fn the_prefix_is_found() {
     let repo = project();
-    for prefix in ["", "p/", "p-1.0/", "a/b/c/", "src/", "docs/src/", "README/"] {
+    for prefix in [
+        "",
+        "p/",
+        "p-1.0/",
+        "a/b/c/",
+        "src/",
+        "docs/src/",
+        "README/",
+        "p-",
+    ] {
         let archive = repo.archive_of(&format!("--format=tar --prefix={prefix} v1"));
         let output = repo.compare_bytes(&archive, "v1");
         assert_eq!(output.code(), 0, "{prefix}\n{output}");
@@ -144,9 +153,6 @@ fn the_prefix_is_found() {
             "{prefix}\n{output}"
         );
     }
-    let archive = repo.archive_of("--format=tar --prefix=p- v1");
-    assert_eq!(repo.compare_bytes(&archive, "v1").code(), 1);
-    assert_eq!(repo.compare_bytes(&archive, "--prefix=p- v1").code(), 0);
     let archive = repo.archive_of("--format=tar --prefix=a/b/ v1");
     assert_eq!(repo.compare_bytes(&archive, "--prefix=a/b/ v1").code(), 0);
     assert_eq!(repo.compare_bytes(&archive, "--prefix=a/ v1").code(), 1);

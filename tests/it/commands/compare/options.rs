@@ -16,19 +16,19 @@ fn differences_can_be_accepted() {
     let _ = repo.shell(RELEASE).success();
     let compare = |words: &str| repo.compare(&format!("{words} .git/release.tar v1"));
     let lines = "changed   README\nmissing   docs/x\nadded     configure (2 bytes)\nadded     m4/x (2 bytes)\n\
-                 differs: 2 added, 1 changed, 1 missing of 10 files\n";
+                 differs: 2 added, 1 changed, 1 missing (10 files in the archive)\n";
     assert_says(&compare(""), 1, lines);
     let lines = "changed   README\nmissing   docs/x\nadded     configure (2 bytes)\n\
-                 differs: 1 added, 1 changed, 1 missing of 10 files\n";
+                 differs: 1 added, 1 changed, 1 missing (10 files in the archive)\n";
     repo.write(".git/expected", "added m4/\n");
     assert_says(&compare("--expect=.git/expected"), 1, lines);
     repo.write(".git/expected", "added /configure\nadded m4\n");
-    let lines =
-        "changed   README\nmissing   docs/x\ndiffers: 0 added, 1 changed, 1 missing of 10 files\n";
+    let lines = "changed   README\nmissing   docs/x\ndiffers: 0 added, 1 changed, 1 missing (10 files in the archive)\n";
     assert_says(&compare("--expect=.git/expected"), 1, lines);
     repo.write(".git/expected", "added *\nmissing docs\n");
     let accept = "--expect=.git/expected";
-    let lines = "changed   README\ndiffers: 0 added, 1 changed, 0 missing of 10 files\n";
+    let lines =
+        "changed   README\ndiffers: 0 added, 1 changed, 0 missing (10 files in the archive)\n";
     assert_says(&compare(accept), 1, lines);
     let output = repo.compare(&format!(
         "{accept} --ignore-unmatch .git/release.tar v1 m4 docs configure"
@@ -45,7 +45,7 @@ fn texts_are_compared_line_by_line() {
     let repo = project();
     let _ = repo.shell(RELEASE).success();
     let lines = "changed   README\n--- a/README\n+++ b/README\n@@ -1 +1 @@\n-read\n+write\n\
-                 differs: 0 added, 1 changed, 0 missing of 10 files\n";
+                 differs: 0 added, 1 changed, 0 missing (10 files in the archive)\n";
     assert_says(&repo.compare("--diff .git/release.tar v1 README"), 1, lines);
     let archive = repo.archive_of("--format=tar v1");
     let refused = repo.compare_bytes(&archive, "--diff v1");

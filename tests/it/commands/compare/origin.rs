@@ -3,8 +3,8 @@
 use std::fs;
 
 use super::{assert_says, project};
-use crate::support::process::run;
-use crate::support::{Repo, installed};
+use crate::support::process::{run, run_with_input};
+use crate::support::{Repo, binary, installed};
 
 /// The first line that `compare` prints about the tar of `files`, in this `repo`.
 fn first_line(repo: &Repo, files: &[(&str, &str)], words: &str) -> String {
@@ -149,7 +149,7 @@ fn a_crate_is_compared_with_its_directory() {
     let lines = format!(
         "commit    {id} (main), from .cargo_vcs_info.json, directory crates/one\n\
          added     .cargo_vcs_info.json (86 bytes)\nadded     Cargo.toml (48 bytes, written by cargo)\n\
-         differs: 2 added, 0 changed, 0 missing of 4 files\n"
+         differs: 2 added, 0 changed, 0 missing (4 files in the archive)\n"
     );
     assert_says(&repo.compare(".git/one-4.crate"), 1, &lines);
 }
@@ -176,6 +176,11 @@ fn the_nearest_tag() {
         said(&part, "--expect=.git/expected"),
         "nearest   v6 (0 files differ; 2 older tags are as near)"
     );
+    // A pipe can be read once.
+    let expected = "compare --search --expect=/dev/stdin .git/package";
+    let mut command = repo.command(binary());
+    let output = run_with_input(command.args(expected.split(' ')), b"missing *\n");
+    assert_eq!(output.code(), 0, "{output}");
     assert_eq!(
         said(&[part[0], ("p/test-a", "a\n")], ""),
         "nearest   v5.0-again (4 files differ; an older tag is as near)"

@@ -60,7 +60,7 @@ fn options_of_the_archive_are_options_of_the_comparison() {
     let archive = archive.success();
     let output = repo.compare_bytes(&archive, "--add-virtual-file=p/x:1 v3");
     assert_eq!(output.code(), 0, "{output}");
-    let lines = "changed   x\ndiffers: 0 added, 1 changed, 0 missing of 12 files\n";
+    let lines = "changed   x\ndiffers: 0 added, 1 changed, 0 missing (12 files in the archive)\n";
     let output = repo.compare_bytes(&archive, "--add-virtual-file=p/x:2 v3");
     assert_says(&output, 1, lines);
     let below = repo.clone().at("src");
@@ -129,7 +129,7 @@ fn directories() {
     let script =
         "git -C ../.. archive v1 | tar -xf - && mkdir -p .git/hooks && echo evil >.git/hooks/x";
     directory(&repo, script);
-    let lines = "added     .git (a directory)\ndiffers: 1 added, 0 changed, 0 missing of 9 files\n";
+    let lines = "added     .git (a directory)\ndiffers: 1 added, 0 changed, 0 missing (9 files in the archive)\n";
     assert_says(&repo.compare(".git/t v1"), 1, lines);
     repo.write(".git/expected", "added .git\n");
     let lines = "same files, other bytes: 1 accepted difference\n";
@@ -145,6 +145,18 @@ fn directories() {
         "commit    {commit} (v1), from .git-sluice\nsame files, other bytes: a directory has none\n"
     );
     assert_says(&repo.compare(".git/copy"), 0, &lines);
+    // Others may write files with these names.
+    for script in [
+        "echo x >.git-sluice",
+        "chmod +x .git-sluice",
+        "ln -sf README .git-sluice",
+        "chmod +x .git-sluice.files",
+    ] {
+        let copy = format!("cp -a ../copy/. . && {script}");
+        directory(&repo, &copy);
+        let output = repo.compare(".git/t v1");
+        assert_eq!(output.code(), 1, "{script}\n{output}");
+    }
 }
 
 /// A delta has only changes, so nothing is missing in it.
@@ -178,7 +190,7 @@ fn two_archives() {
         .success();
     let repo = apart;
     let lines = "changed   README\nmissing   docs/x\nline-endings dos.txt\nmode      src/main.c (executable)\nadded     new (2 bytes)\n\
-                 differs: 1 added, 1 changed, 1 line-endings, 1 missing, 1 mode of 9 files\n";
+                 differs: 1 added, 1 changed, 1 line-endings, 1 missing, 1 mode (9 files in the archive)\n";
     for other in ["two.tar.gz", "q"] {
         let output = repo.compare(&format!("apart/{other} apart/one.tar"));
         assert_says(&output, 1, lines);
@@ -203,7 +215,7 @@ fn line_endings() {
                   sed -i 's/\\r//' dos.txt; printf '\\0\\r\\n' >>run; echo more >>src/main.c";
     directory(&repo, script);
     let lines = "line-endings README\nchanged   run\nchanged   src/main.c\n\
-                 differs: 0 added, 2 changed, 1 line-endings, 0 missing of 9 files\n";
+                 differs: 0 added, 2 changed, 1 line-endings, 0 missing (9 files in the archive)\n";
     // In the repository, the lines of dos.txt end as in the directory.
     assert_says(&repo.compare(".git/t v1"), 1, lines);
     repo.write(
@@ -219,6 +231,6 @@ fn line_endings() {
         &repo,
         "git -C ../.. archive v4 | tar -xf -; printf 'x\\ny\\n' >windows",
     );
-    let lines = "line-endings windows\ndiffers: 0 added, 0 changed, 1 line-endings, 0 missing of 10 files\n";
+    let lines = "line-endings windows\ndiffers: 0 added, 0 changed, 1 line-endings, 0 missing (10 files in the archive)\n";
     assert_says(&repo.compare(".git/t v4"), 1, lines);
 }

@@ -119,7 +119,7 @@ fn channels_that_are_not_there_or_make_no_sense() {
     let output = fleet.top.sluice(["apply", "--channel=bucket/other", "d"]);
     output.assert_failure(
         9,
-        "fatal: there is no channel 'other' in 'bucket'\nhint: git sluice publish <bucket>/<channel> <commit> creates one\n",
+        "fatal: there is no channel 'other' in 'bucket'\nhint: check the name, or create the channel: git sluice publish <bucket>/<channel> <commit>\n",
     );
     let unknown = "0".repeat(40);
     let output = fleet.apply("d", &format!("--at={unknown}"));
@@ -165,7 +165,7 @@ fn channels_that_are_not_there_or_make_no_sense() {
     output.assert_failure(
         10,
         "fatal: there is no bucket at '/nowhere/at/all'\n\
-         hint: git sluice publish --create /nowhere/at/all/<channel> <commit>\n",
+         hint: check the name, or create it: git sluice publish --create /nowhere/at/all/<channel> <commit>\n",
     );
 }
 

@@ -40,7 +40,7 @@ fn a_bucket_is_created_on_demand() {
     let absent = |name: &str| {
         format!(
             "fatal: there is no bucket at '{name}'\n\
-             hint: git sluice publish --create {name}/<channel> <commit>\n"
+             hint: check the name, or create it: git sluice publish --create {name}/<channel> <commit>\n"
         )
     };
     for name in ["full", "empty", "new", "new/er"] {

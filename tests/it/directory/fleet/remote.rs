@@ -135,7 +135,7 @@ fn a_history() {
     let _ = fleet.apply_from("last", PLACE, "").success();
     fleet.apply_from("d", "s3://store/a/folder/other", "").assert_failure(
         9,
-        "fatal: there is no channel 'other' in 's3://store/a/folder'\nhint: git sluice publish <bucket>/<channel> <commit> creates one\n",
+        "fatal: there is no channel 'other' in 's3://store/a/folder'\nhint: check the name, or create the channel: git sluice publish <bucket>/<channel> <commit>\n",
     );
 }
 

@@ -145,8 +145,10 @@ fn every_rule_explains_itself() {
     let selected = ["explain", "--pathspec-from-file=paths", "HEAD", "run.sh"];
     let said = said(&repo, &selected);
     assert_eq!(said, "run.sh: omitted: no pathspec selects it\n");
+    let message =
+        "fatal: 'nowhere' is no path of 'HEAD'\nhint: to list all paths: git sluice ls HEAD\n";
     repo.sluice(["explain", "HEAD", "nowhere"])
-        .assert_failure(128, "fatal: pathspec 'nowhere' did not match any files\n");
+        .assert_failure(128, message);
 }
 
 #[test]
@@ -222,7 +224,9 @@ fn a_path_is_one_of_the_current_directory() {
         (&repo, "no\nwhere"),
     ] {
         let shown = path.replace('\n', "?");
-        let message = format!("fatal: pathspec '{shown}' did not match any files\n");
+        let message = format!(
+            "fatal: '{shown}' is no path of 'HEAD'\nhint: to list all paths: git sluice ls HEAD\n"
+        );
         repo.sluice(["explain", "HEAD", path])
             .assert_failure(128, &message);
     }

@@ -44,10 +44,10 @@ impl ArchiveDifference<'_> {
 }
 
 /// The last line of `compare`.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct ArchiveResult {
     compare: u64,
-    /// `identical`, `same` or `differs`.
+    /// `identical`, `same`, `differs` or `damaged`.
     pub result: &'static str,
     /// The commit in hexadecimal, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,21 +79,12 @@ pub struct ArchiveResult {
 }
 
 impl ArchiveResult {
-    /// The result of a comparison with `tree`, or with another archive, without differences.
-    pub fn new(tree: Option<String>) -> Self {
+    /// The result of a comparison without differences.
+    pub fn new() -> Self {
         Self {
             compare: COMPARE,
             result: "same",
-            commit: None,
-            tree,
-            found_by: None,
-            refs: Vec::new(),
-            prefix: String::new(),
-            files: 0,
-            counts: BTreeMap::new(),
-            command: None,
-            bytes: None,
-            damage: None,
+            ..Self::default()
         }
     }
 }

@@ -45,7 +45,7 @@ impl Place<'_> {
         };
         let failed = "could not find a repository for submodule path '{}' (name '{}')";
         Error::fatal(format_bytes(failed, &[path, name])).hinted(format_bytes(
-            "'git submodule update --init --recursive' gets it; \
+            "in a work tree, 'git submodule update --init --recursive' gets it; \
              --submodule-git-dir={}=<git dir> names another repository",
             &[path],
         ))
@@ -59,8 +59,10 @@ impl Place<'_> {
             directory.as_os_str().as_bytes(),
         ];
         let failed = format_bytes("submodule path '{}': commit {} is not in '{}'", &values);
-        let hint = "'git --git-dir={} fetch --all' may get it";
-        Error::fatal(failed).hinted(format_bytes(hint, &values[2..]))
+        Error::fatal(failed).hinted_command(
+            "to get it, perhaps: git --git-dir={} fetch --all",
+            &values[2..],
+        )
     }
 
     pub(super) fn other_hash(&self, repository: &Repository, link: &Gitlink) -> Error {
