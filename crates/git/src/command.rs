@@ -64,8 +64,12 @@ impl CommandContext {
     }
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        self.location.set(command);
+        self.location.set_as_git_does(command);
         if let Some(directory) = &self.directory {
+            // From there, a relative path would lead elsewhere.
+            if let Some(git_dir) = self.location.named_git_dir() {
+                command.env("GIT_DIR", git_dir);
+            }
             command.current_dir(directory);
         }
         command

@@ -16,15 +16,16 @@
 
 use std::{
     convert::identity,
+    env,
     ffi::{OsStr, OsString},
     io::{self, Read, Write},
     os::unix::{
         ffi::{OsStrExt, OsStringExt},
         process::CommandExt,
     },
-    path::PathBuf,
+    path::{self, PathBuf},
     process::{ChildStdin, Command, Output, Stdio},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     thread,
 };
 
@@ -44,6 +45,10 @@ const USAGE: i32 = 129;
 
 /// The variable with a hash of the words with which this program has started git.
 pub const ASKED: &str = "GIT_SLUICE_ASKED";
+/// The variable with the directory of git's own programs.
+const EXEC_PATH: &str = "GIT_EXEC_PATH";
+/// What git takes for `PATH` if that is not set.
+const DEFAULT_PATHS: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A command that wrappers may leave out or add, since git-sluice has it as its default.
 const DEFAULT_COMMAND: &str = "archive";
 
@@ -125,6 +130,54 @@ impl GitLocation {
         if let Some(work_tree) = &self.work_tree {
             command.env("GIT_WORK_TREE", work_tree);
         }
+    }
+
+    /// Make `command` run in this repository as the installed git starts a command: git's own programs come first (setup_path in
+    /// exec-cmd.c of git).
+    pub fn set_as_git_does(&self, command: &mut Command) {
+        self.set(command);
+        let Some(exec_path) = self.exec_path() else {
+            return;
+        };
+        let first = path::absolute(&exec_path).unwrap_or_else(|_| (&exec_path).into());
+        let mut paths = first.into_os_string();
+        paths.push(":");
+        let others = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATHS.into());
+        // git has started this process.
+        if others.as_bytes().starts_with(paths.as_bytes()) {
+            paths.clear();
+        }
+        paths.push(others);
+        command.env("PATH", paths).env(EXEC_PATH, exec_path);
+    }
+
+    /// The directory of git's own programs: the one that the caller names, or the one of the git in `PATH`.
+    fn exec_path(&self) -> Option<OsString> {
+        static OF_GIT: OnceLock<Option<OsString>> = OnceLock::new();
+        let named = self.variable(EXEC_PATH).filter(|path| !path.is_empty());
+        let ask = || {
+            let output = answer(&mut git(&[OsStr::new("--exec-path")]))?;
+            let path = output.stdout.strip_suffix(b"\n")?;
+            Some(OsString::from_vec(path.to_vec()))
+        };
+        named.or_else(|| OF_GIT.get_or_init(ask).clone())
+    }
+
+    /// The value of the variable `name` that programs see.
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let mut given = self.variables.iter().flat_map(|it| it.iter());
+        match given.find(|(given, _)| given == name) {
+            Some((_, value)) => value.clone(),
+            None => env::var_os(name),
+        }
+    }
+
+    /// The git directory that the caller names by `GIT_DIR`, by its full path, unless another one is given.
+    pub fn named_git_dir(&self) -> Option<PathBuf> {
+        let named = self
+            .variable("GIT_DIR")
+            .filter(|_| self.git_dir.is_none())?;
+        self.directory.file(named).path.canonicalize().ok()
     }
 
     /// git with `words`, in this repository.

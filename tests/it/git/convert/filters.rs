@@ -90,6 +90,45 @@ fn surroundings() {
     outside.with(["-c", command]).assert_same(["HEAD"]);
 }
 
+/// git's own programs come first, and a relative `GIT_DIR` leads to the same repository from where the command runs.
+#[test]
+fn programs_and_repository_of_commands() {
+    let files: [(&str, &[u8]); 2] = [("a", b"text\n"), ("sub/a", b"text\n")];
+    let repo = repo("a filter=f\n", &files);
+    let script = "mkdir .git/own && printf '#!/bin/sh\ncat; echo own\n' >.git/own/git-hash-object && chmod +x .git/own/*";
+    let _ = repo.shell(script).success();
+    let programs = repo.path().join(".git/own");
+    for command in [
+        "git-hash-object --stdin",
+        "cat >/dev/null; echo $PATH; echo $GIT_EXEC_PATH",
+        "git-hash-object --stdin; git rev-parse --git-dir",
+    ] {
+        for key in ["filter.f.smudge", "tar.foo.command"] {
+            let setting = format!("{key}={command}");
+            let words = ["--format=foo", "HEAD"];
+            let words = if key.starts_with("tar") {
+                &words[..]
+            } else {
+                &words[1..]
+            };
+            let repo = repo.clone().with(["-c", &setting]);
+            repo.assert_same(words);
+            let other = repo.clone().env("GIT_EXEC_PATH", &programs);
+            other.assert_same(words);
+            repo.clone().env("GIT_DIR", ".git").assert_same(words);
+        }
+    }
+    fs::create_dir(repo.path().join("sub")).expect("our own");
+    let sub = repo.clone().at("sub").env("GIT_DIR", "../.git");
+    let sub = sub.env("GIT_WORK_TREE", "..");
+    let setting = "filter.f.smudge=git rev-parse --git-dir";
+    let sent = sub.with(["-c", setting]).sluice(["HEAD"]).success();
+    let expected = format!("{}/.git\n", repo.path().display());
+    let records = tar_listing::records(&sent);
+    let is_it = |record: &tar_listing::Record<'_>| record.data == expected.as_bytes();
+    assert!(records.iter().any(is_it));
+}
+
 /// A filter process that writes down what it is sent, and does to each file what its name says.
 const PROCESS: &str = r#"
 import os, sys
