@@ -252,6 +252,8 @@ pub fn archived_files(
     let commit = commit.to_string();
     let mut words = vec![
         "-c",
+        "core.warnAmbiguousRefs=false",
+        "-c",
         "alias.real-archive=archive",
         "real-archive",
         "--format=tar",

@@ -61,7 +61,13 @@ pub fn parse<'a>(
         content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)
     };
     let mut lines = Vec::new();
-    for (at, line) in content.split_str("\n").enumerate() {
+    for (at, line) in content.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let line = match line.strip_suffix(b"\n") {
+            // git reads lines of a file without the carriage return at their end.
+            Some(line) if !origin.in_tree => line.strip_suffix(b"\r").unwrap_or(line),
+            Some(line) => line,
+            None => line,
+        };
         let mut complain = |what: Complaint<'_>| what.tell(origin.name, at + 1, complaints);
         match parse_line(at + 1, up_to_nul(line), origin.macros) {
             Ok(line) => lines.extend(line),
@@ -282,6 +288,10 @@ mod tests {
             assert_eq!((lines.len(), complaints.as_str()), (0, complaint));
         }
         assert_eq!(parsed(&long[..2047], false, true).0.len(), 1);
+        // Only lines of a file lose a carriage return.
+        let ended = [&long[..2047], b"\r\n"].concat();
+        let count = |in_tree| parsed(&ended, false, in_tree).0.len();
+        assert_eq!((count(false), count(true)), (1, 0));
         let (lines, complaints) = parsed(b"[attr]builtin_m x", true, true);
         let complaint = "builtin_m is not a valid attribute name: d/.gitattributes:1\n";
         assert_eq!((lines.len(), complaints.as_str()), (0, complaint));

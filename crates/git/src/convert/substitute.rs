@@ -178,6 +178,8 @@ impl Substitution {
         let format = [b"--format=format:", &*formats.join(&b"%x00"[..])].concat();
         let commit = self.commit.to_hex().to_string();
         let words = [
+            OsStr::new("-c"),
+            OsStr::new("core.warnAmbiguousRefs=false"),
             OsStr::new("rev-list"),
             // Without a look at the parents, which may be missing.
             OsStr::new("--no-walk"),
