@@ -158,7 +158,9 @@ impl KeyInputs<'_> {
             .add_attributes(archived.attributes, &mut encoder)?;
         match covered {
             Covered::Archive => self.view.add_submodules(submodules, &mut encoder)?,
-            Covered::Filters => self.view.add_ways(submodules, &mut encoder)?,
+            Covered::Filters => self
+                .view
+                .add_ways(&repositories[0], submodules, &mut encoder)?,
         }
         add_extras(Arc::make_mut(extras), &mut encoder)?;
         encoder.finish()
@@ -306,30 +308,37 @@ impl ViewBuilder<'_> {
         Ok(())
     }
 
-    /// Adds each way in which `submodules` are read, once. Most often all are read in the same way, however many there are.
+    /// Adds each way in which `submodules` are read and the `outer` repository is not, once. Most often there is none, whether or
+    /// not a commit has submodules.
     fn add_ways(
         &self,
+        outer: &ArchivedRepository,
         submodules: &[ArchivedRepository],
         encoder: &mut Encoder,
     ) -> Result<(), String> {
-        let keys = submodules.iter().map(|submodule| {
+        let way = |repository| {
             let mut encoder = Encoder::new();
-            self.add_reading(submodule, &mut encoder)?;
+            self.add_reading(repository, &mut encoder)?;
             encoder.finish()
-        });
-        for key in keys.collect::<Result<BTreeSet<_>, String>>()? {
-            encoder.bytes("submodules", key.0);
+        };
+        let mut ways = submodules
+            .iter()
+            .map(way)
+            .collect::<Result<BTreeSet<_>, String>>()?;
+        ways.remove(&way(outer)?);
+        for way in ways {
+            encoder.bytes("submodules", way.0);
         }
         Ok(())
     }
 
-    /// How files of a submodule are read.
+    /// How files of a `repository` are read.
     fn add_reading(
         &self,
-        submodule: &ArchivedRepository,
+        repository: &ArchivedRepository,
         encoder: &mut Encoder,
     ) -> Result<(), String> {
-        let reading = Reading::of(submodule);
+        let reading = Reading::of(repository);
         reading.add_trees(encoder);
         encoder.number("big file", reading.big_file);
         self.add_attributes(reading.attributes, encoder)

@@ -34,7 +34,8 @@ fn project() -> Project {
     }
 }
 
-/// The hash of the filters knows how submodules are read, and not whether they have changed.
+/// The hash of the filters knows how submodules are read, if that is not how the outer repository is, and not whether they have
+/// changed.
 #[test]
 fn filters_are_those_of_a_delta_without_changes_in_submodules() {
     let project = project();
@@ -54,6 +55,11 @@ fn filters_are_those_of_a_delta_without_changes_in_submodules() {
     fs::create_dir_all(attributes.parent().unwrap()).unwrap();
     fs::write(attributes, "*.c -text\n").unwrap();
     assert_ne!(info(&["--base=HEAD~1", "HEAD"]), filters);
+    // Nor whether there are any.
+    let script = "git rm -qf $(git config -f .gitmodules --get-regexp path | cut -d' ' -f2)";
+    let _ = repo.shell(script).success();
+    commit(repo);
+    assert_eq!(info(&["HEAD"]), filters);
 }
 
 fn new(place: &Repo, name: &str) -> Repo {

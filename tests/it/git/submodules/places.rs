@@ -216,7 +216,7 @@ fn submodules_that_are_not_there() {
     output.assert_failure(
         128,
         "fatal: could not find a repository for submodule path 'libs/lib/sub/deep' (name 'deep')\n\
-         hint: 'git submodule update --init --recursive' gets it; \
+         hint: in a work tree, 'git submodule update --init --recursive' gets it; \
          --submodule-git-dir=libs/lib/sub/deep=<git dir> names another repository\n",
     );
     let present = superproject.sluice(["--submodules=recurse-present", "HEAD"]);
