@@ -25,6 +25,7 @@ KEYS = [b"path=p/a.txt", b"path=p/new", b"path=p/run/", b"linkpath=run", b"size=
         b"comment=c", b"GNU.sparse.name=p/new", b"GNU.sparse.realsize=3", b"GNU.sparse.major=1", b"GNU.sparse.minor=0",
         b"GNU.sparse.size=9", b"GNU.sparse.map=0,1", b"GNU.sparse.numblocks=1", b"SCHILY.realsize=9", b"hdrcharset=BINARY",
         b"GITSLUICE.size=1", b"uid=1", b"LIBARCHIVE.xattr.a=b", b"SCHILY.acl.access=x", b"path=", b"size=x", b"SCHILY.xattr.user.a=b", b"comment=c\0",
+        b"SCHILY.xattr.com.apple.provenance=\1\0", b"SCHILY.xattr.user.a=\0",
         b"path=p/link/.", b"path=p/src/../a.txt", b"uname=\n24 GNU.sparse.offset=3"]
 NAMES = [b"p/link/a.txt", b"./p/a.txt", b"/p/a.txt", b"../p/a.txt", b"p/src/../a.txt", b"p//a.txt", b"p/a.txt/.", b"p/run/", b"p\\a.txt", b"p/RUN", b"p/new"]
 # How files of other formats begin.
