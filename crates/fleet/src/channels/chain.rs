@@ -13,36 +13,23 @@ pub(super) fn cheapest_chain<'s>(
     held: Option<&str>,
     target: &str,
 ) -> Option<Vec<&'s PublishedArchive>> {
-    /// The cost of a commit in bytes, and the last step to it.
-    struct Reached<'s> {
-        bytes: u64,
-        last: Option<&'s PublishedArchive>,
-    }
-    let mut reached: HashMap<&str, Reached<'s>> = HashMap::new();
-    if let Some(held) = held {
-        reached.insert(
-            held,
-            Reached {
-                bytes: 0,
-                last: None,
-            },
-        );
-    }
+    // The cost of each commit in bytes, and the last step to it.
+    let mut reached: HashMap<&str, (u64, Option<&PublishedArchive>)> = HashMap::new();
+    reached.extend(held.map(|held| (held, (0, None))));
     // Each round reaches at least one commit for less, and no way has more steps than there are.
     for _ in steps {
         let mut is_shorter = false;
         for step in steps {
             let before = match &step.base {
                 None => Some(0),
-                Some(base) => reached.get(&**base).map(|reached| reached.bytes),
+                Some(base) => reached.get(&**base).map(|(bytes, _)| *bytes),
             };
             let Some(bytes) = before.map(|before| before.saturating_add(step.size)) else {
                 continue;
             };
             let known = reached.get(&*step.target);
-            if known.is_none_or(|known| bytes < known.bytes) {
-                let last = Some(step);
-                reached.insert(&step.target, Reached { bytes, last });
+            if known.is_none_or(|(known, _)| bytes < *known) {
+                reached.insert(&step.target, (bytes, Some(step)));
                 is_shorter = true;
             }
         }
@@ -52,7 +39,7 @@ pub(super) fn cheapest_chain<'s>(
     }
     let mut way = Vec::new();
     let mut commit = target;
-    while let Some(step) = reached.get(commit)?.last {
+    while let Some(step) = reached.get(commit)?.1 {
         way.push(step);
         match &step.base {
             // A step without a byte could lead back.
