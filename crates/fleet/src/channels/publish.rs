@@ -135,7 +135,7 @@ pub struct Conditions {
     pub limits: Limits,
     /// Whether a commit becomes the target of the channel although it is older, has another history, or has other filters.
     pub force: bool,
-    /// Whether the target is published again, in full. A damaged channel is replaced.
+    /// Whether the commit is published in full, even if the channel leads to it. A damaged channel is replaced.
     pub republish: bool,
     /// Whether the bucket is created if there is none.
     pub create: bool,
@@ -280,9 +280,9 @@ impl Publication<'_> {
             return Ok(Standing::Newest);
         }
         match cheapest_chain(&channel.steps, None, &commit) {
-            Some(_) => Ok(Standing::Listed),
-            None if is_target => Ok(Standing::Newest),
-            None => Ok(Standing::Older),
+            Some(_) if !self.conditions.republish => Ok(Standing::Listed),
+            _ if is_target => Ok(Standing::Newest),
+            _ => Ok(Standing::Older),
         }
     }
 
@@ -321,11 +321,11 @@ impl Publication<'_> {
         if channel.filters != self.producer.filters() {
             return self.full_because(FullReason::OtherFilters);
         }
-        let is_target = self.producer.target().commit == channel.target.commit;
         // The archives that lead to the commit may be damaged.
-        if is_target && self.conditions.republish {
+        if self.conditions.republish {
             return self.full_because(FullReason::Republish);
         }
+        let is_target = self.producer.target().commit == channel.target.commit;
         let Some(last) = LastFull::of(channel).filter(|_| !is_target) else {
             return self.full_because(FullReason::MissingArchive);
         };
@@ -489,38 +489,39 @@ impl Publication<'_> {
     ) -> Channel {
         let filters = self.producer.filters();
         let mut target = self.producer.target();
-        let same = channel
-            .as_ref()
-            .filter(|channel| channel.filters == filters);
-        let edition = same.and_then(|channel| self.edition(channel, steps));
-        let (kept, retired, mut remembered) = match channel {
-            None => (Vec::new(), Vec::new(), Vec::new()),
-            Some(channel) if channel.filters == filters && channel.edition == edition => {
-                let first = first_kept(&channel, steps, standing);
-                if standing == Standing::Older {
-                    target = channel.target;
-                }
-                let (mut retired, remembered) = (channel.steps, channel.retired);
-                (retired.split_off(first), retired, remembered)
-            }
-            Some(channel) => (Vec::new(), channel.steps, channel.retired),
+        let Some(channel) = channel else {
+            return Channel::new(filters, target, steps.to_vec());
         };
+        let same = Some(&channel).filter(|channel| channel.filters == filters);
+        let edition = same.and_then(|channel| self.edition(channel, steps));
+        let first = match same {
+            Some(same) if same.edition == edition => first_kept(same, steps, standing),
+            _ => channel.steps.len(),
+        };
+        if standing == Standing::Older {
+            target = channel.target;
+        }
         let time = now();
-        let retired = retired.into_iter().map(|step| Retired {
-            sha256: step.sha256,
+        let mut retired = channel.retired;
+        retired.extend(channel.steps.iter().map(|step| Retired {
+            sha256: step.sha256.clone(),
             time,
-        });
-        remembered.extend(retired);
-        let is_new = |old: &PublishedArchive| steps.iter().any(|step| step.sha256 == old.sha256);
-        let kept = kept.into_iter().filter(|step| !is_new(step));
+        }));
+        let is_replaced = |old: &PublishedArchive| {
+            // Such an archive of the same commit has files that may be out of date.
+            let is_old = self.conditions.republish && old.varies && old.target == steps[0].target;
+            is_old || steps.iter().any(|step| step.sha256 == old.sha256)
+        };
+        let kept = channel.steps.into_iter().skip(first);
+        let kept = kept.filter(|step| !is_replaced(step));
         let all: Vec<_> = kept.chain(steps.iter().cloned()).collect();
-        remembered.retain(|old| {
+        retired.retain(|old| {
             let is_listed = all.iter().any(|step| step.sha256 == old.sha256);
             !is_listed && old.time + REMEMBERED.as_secs() > time
         });
         let mut next = Channel::new(filters, target, all);
         next.edition = edition;
-        next.retired = remembered;
+        next.retired = retired;
         next
     }
 
@@ -584,11 +585,11 @@ enum Standing {
 }
 
 /// The newest full archive from which deltas lead to the target of a channel, and these deltas. An older commit may have a
-/// full archive after it in the list.
+/// full archive after it in the list, and a commit that was published again may have one after its deltas.
 struct LastFull {
-    /// The place in the list.
+    /// The place of the first of these archives in the list.
     at: usize,
-    /// The size of the archive, in bytes.
+    /// The size of the full archive, in bytes.
     size: u64,
     later_steps: usize,
     later_bytes: u64,
@@ -599,12 +600,12 @@ impl LastFull {
         let is_full = |step: &PublishedArchive| step.base.is_none();
         let deltas = channel.steps.iter().filter(|step| !is_full(step)).cloned();
         let deltas = Vec::from_iter(deltas);
-        let steps = channel.steps.iter().enumerate();
-        let mut fulls = steps.rev().filter(|(_, step)| is_full(step));
-        fulls.find_map(|(at, full)| {
+        let mut fulls = channel.steps.iter().rev().filter(|step| is_full(step));
+        fulls.find_map(|full| {
             let deltas = cheapest_chain(&deltas, Some(&full.target), &channel.target.commit)?;
+            let is_in_chain = |step| step == full || deltas.contains(&step);
             Some(Self {
-                at,
+                at: channel.steps.iter().position(is_in_chain)?,
                 size: full.size,
                 later_steps: deltas.len(),
                 later_bytes: deltas.iter().map(|step| step.size).sum(),

@@ -70,6 +70,28 @@ fn a_bucket_is_mended() {
     }
 }
 
+/// An archive of an older commit is damaged, and the channel stays at the newest one.
+#[test]
+fn an_older_commit_is_mended() {
+    for (_, damage) in DAMAGES {
+        for older in 0..2 {
+            let (fleet, ids) = Fleet::published();
+            damage(&fleet.object(&fleet.steps()[older]));
+            let told = fleet.told(&format!("--republish {}", ids[older]));
+            assert_eq!(told["full_reason"], "republish");
+            assert_eq!(told["is_target"], false);
+            // A full archive of the next commit leaves what others need to get the older ones.
+            let next = fleet.commit("echo next >small");
+            assert_eq!(fleet.kinds("--full-every=0 HEAD"), ["delta", "full"]);
+            for commit in [&ids[older], &ids[2], &next] {
+                let output = fleet.apply(commit, &format!("--at={commit}"));
+                assert_eq!((output.code(), output.messages()), (0, String::new()));
+                fleet.assert_holds(commit, commit);
+            }
+        }
+    }
+}
+
 #[test]
 fn another_way_is_taken_and_told() {
     for (words, damage) in DAMAGES {

@@ -75,6 +75,15 @@ fn files_that_show_more_than_their_commit() {
     for directory in ["d", "new", "newer"] {
         fleet.assert_brings(directory, "", &next);
     }
+
+    // The older one, whose archive is larger by now.
+    let tag = "2-kq8Zx0WvJ5rTnB7yLdPfGhM3sCaE9uQiRoX4";
+    fleet.repo.git(["tag", tag, &commit]);
+    assert_eq!(fleet.kinds(&format!("--republish {commit}")), ["full"]);
+    fleet.assert_brings("older", &format!("--at={commit}"), &commit);
+    for directory in ["d", "older", "newest"] {
+        fleet.assert_brings(directory, "", &next);
+    }
 }
 
 /// A job of the older commit finds it, and the newest one stays the newest.
