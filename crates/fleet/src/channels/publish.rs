@@ -232,20 +232,21 @@ struct Upload {
 }
 
 impl Publication<'_> {
-    /// Drops from `channel` the archives that are not in the bucket, as far as the ways to its target and to the commit need
-    /// them. Others take their place.
+    /// Drops from `channel` the archives that are not in the bucket, as far as the ways to its target and to the commit, and
+    /// from the commit to the target, need them. Others take their place.
     fn drop_missing(&mut self, channel: &mut Channel) -> Result<()> {
-        for commit in [channel.target.commit.clone(), self.producer.target().commit] {
-            while let Some(missing) = self.missing(channel, &commit)? {
+        let (own, newest) = (self.producer.target().commit, channel.target.commit.clone());
+        for (held, commit) in [(None, &newest), (None, &own), (Some(&*own), &newest)] {
+            while let Some(missing) = self.missing(cheapest_chain(&channel.steps, held, commit))? {
                 channel.steps.retain(|step| step.sha256 != missing);
             }
         }
         Ok(())
     }
 
-    /// The first archive on the way to `commit` that is not in the bucket.
-    fn missing(&mut self, channel: &Channel, commit: &str) -> Result<Option<Digest>> {
-        for step in cheapest_chain(&channel.steps, None, commit).unwrap_or_default() {
+    /// The first archive of `chain` that is not in the bucket.
+    fn missing(&mut self, chain: Option<Vec<&PublishedArchive>>) -> Result<Option<Digest>> {
+        for step in chain.unwrap_or_default() {
             let digest = &step.sha256;
             if self.seen.contains(digest) {
                 continue;
@@ -282,7 +283,11 @@ impl Publication<'_> {
         match cheapest_chain(&channel.steps, None, &commit) {
             Some(_) if !self.conditions.republish => Ok(Standing::Listed),
             _ if is_target => Ok(Standing::Newest),
-            _ => Ok(Standing::Older),
+            // The archives that led to the newest commit may be missing.
+            _ => match cheapest_chain(&channel.steps, Some(&commit), &channel.target.commit) {
+                Some(_) => Ok(Standing::Older),
+                None => Err(newest_is_missing(name, channel)),
+            },
         }
     }
 
@@ -381,34 +386,27 @@ impl Publication<'_> {
     }
 
     fn write(&mut self, made: Made, base: Option<&str>) -> Result<Upload> {
-        let Made {
-            content,
-            sha256,
-            entries,
-            deletions,
-            varies,
-        } = made;
-        apply::check_archive(content.reader())
+        apply::check_archive(made.content.reader())
             .map_err(|error| Error::fatal("cannot publish").caused_by(error.without_label()))?;
-        let name = object(&sha256);
+        let name = object(&made.sha256);
         let written = self.bucket.written(&name)?;
         let is_young = written.is_some_and(|written| !is_past(written, YOUNG));
         if !is_young || self.conditions.republish {
-            self.send(&name, &content)?;
+            self.send(&name, &made.content)?;
         }
         let step = PublishedArchive {
             base: base.map(ToOwned::to_owned),
             target: self.producer.target().commit,
-            sha256,
-            size: content.size(),
-            entries,
-            deletions,
+            sha256: made.sha256,
+            size: made.content.size(),
+            entries: made.entries,
+            deletions: made.deletions,
             time: now(),
-            varies,
+            varies: made.varies,
         };
         Ok(Upload {
             step,
-            content,
+            content: made.content,
             young: SystemTime::now(),
         })
     }
@@ -558,6 +556,18 @@ fn other_filters(name: &ChannelName, channel: &Channel, own: &str) -> Error {
         channel.filters
     ))
     .hinted("give the options of the channel, or add --force to replace the files of every machine")
+}
+
+/// The error of an older commit, if no archive leads to the newest one any more.
+fn newest_is_missing(name: &ChannelName, channel: &Channel) -> Error {
+    let newest = &channel.target.commit;
+    Error::fatal("cannot publish an older commit")
+        .caused_by(format!(
+            "no archive in the bucket leads to {newest}, the newest commit of the channel '{name}'"
+        ))
+        .hinted(format!(
+            "publish the newest commit first: git sluice publish --republish <bucket>/{name} {newest}"
+        ))
 }
 
 /// The error of a `commit` that nothing in the channel leads to.

@@ -90,6 +90,45 @@ fn an_older_commit_that_is_gone() {
     }
 }
 
+/// A channel leads to its newest commit. If the archives of that commit are missing, an older one is not even uploaded.
+#[test]
+fn an_older_commit_where_the_newest_one_is_gone() {
+    let (fleet, ids) = Fleet::published();
+    for name in fleet.objects() {
+        fs::remove_file(fleet.bucket().join("v1/objects").join(name)).unwrap();
+    }
+    for words in ["", "--republish "] {
+        let output = fleet.publish(&format!("{words}{}", ids[1]));
+        output.assert_failure(
+            128,
+            &format!(
+                "fatal: cannot publish an older commit\n\
+                 caused by: no archive in the bucket leads to {newest}, the newest commit of the channel 'main'\n\
+                 hint: publish the newest commit first: git sluice publish --republish <bucket>/main {newest}\n",
+                newest = ids[2]
+            ),
+        );
+        assert!(fleet.objects().is_empty());
+    }
+    assert_eq!(fleet.kinds(&format!("--republish {}", ids[2])), ["full"]);
+    for older in &ids[..2] {
+        let _ = fleet.publish(&format!("--republish {older}")).success();
+        fleet.assert_brings("d", &format!("--at={older}"), older);
+    }
+    fleet.assert_brings("d", "", &ids[2]);
+}
+
+/// The deltas that begin at the older commit are still there.
+#[test]
+fn an_older_commit_from_which_the_newest_one_is_reached() {
+    let (fleet, ids) = Fleet::published();
+    fs::remove_file(fleet.object(&fleet.steps()[0])).unwrap();
+    assert_eq!(fleet.kinds(&ids[0]), ["full"]);
+    for commit in &ids {
+        fleet.assert_brings(commit, &format!("--at={commit}"), commit);
+    }
+}
+
 /// The next commit, over a base that a new machine cannot get.
 #[test]
 fn a_delta_is_not_all_where_the_way_to_its_base_is_gone() {
