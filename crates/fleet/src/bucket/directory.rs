@@ -171,7 +171,8 @@ impl Bucket for DirectoryBucket {
             Err(error) if error.kind() == ErrorKind::NotFound => true,
             entries => entries.map_err(failed)?.next().is_none(),
         };
-        if !is_empty {
+        // Another publisher may have created the bucket meanwhile.
+        if !is_empty && !self.has_folder(folder)? {
             return Err(not_empty(self.root.name.as_os_str().as_bytes()));
         }
         fs::create_dir_all(self.path(folder)).map_err(failed)
@@ -228,4 +229,26 @@ fn version(bytes: &[u8]) -> Result<Version> {
         tag: Some(hashing.finish()?.to_string()),
         generation: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use sluice_base::working_directory::WorkingDirectory;
+
+    use super::{Bucket, DirectoryBucket};
+
+    /// As by a second publisher that has looked for the bucket before the first one created it.
+    #[test]
+    fn a_bucket_is_created_twice() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let bucket = DirectoryBucket::new(WorkingDirectory::Current.file(directory.path()));
+        for _ in 0..2 {
+            assert!(bucket.create("v1", "").is_ok());
+        }
+        fs::remove_dir(directory.path().join("v1")).expect("our own");
+        fs::write(directory.path().join("other"), "").expect("our own");
+        assert!(bucket.create("v1", "").is_err());
+    }
 }

@@ -37,8 +37,8 @@ pub trait Bucket: Sync {
     fn has_folder(&self, name: &str) -> Result<bool>;
 
     /// Makes the bucket, with a folder, where nothing is yet: in an empty or new directory, or below a prefix of an object
-    /// store that no file has. A store on which [`Self::replace`] cannot rely is refused: it writes and removes a file
-    /// called `probe`, of the folder, to find out.
+    /// store that no file has. Succeeds as well if the folder exists. A store on which [`Self::replace`] cannot rely is refused:
+    /// it writes and removes a file called `probe`, of the folder, to find out.
     fn create(&self, folder: &str, probe: &str) -> Result<()>;
 
     /// Whether the place has refused to show a file, as some do where one is missing. Then it counts as missing.

@@ -313,7 +313,8 @@ impl Bucket for RemoteBucket {
 
     /// Only checks the place: the first file makes the folder.
     fn create(&self, folder: &str, probe: &str) -> Result<()> {
-        if self.has_files(&self.folder, folder)? {
+        // Another publisher may have created the bucket meanwhile.
+        if self.has_files(&self.folder, folder)? && !self.has_folder(folder)? {
             return Err(not_empty(self.url.to_string()));
         }
         let is_reliable = self.check_replacing(probe);
