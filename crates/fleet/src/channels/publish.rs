@@ -152,6 +152,7 @@ pub fn publish(
 ) -> Result<Published> {
     let mut publication = Publication {
         bucket,
+        name: &place.channel,
         producer,
         console,
         conditions,
@@ -180,23 +181,16 @@ pub fn publish(
         } else if version.is_none() && !conditions.create && !is_bucket(bucket)? {
             return Err(no_bucket(place.bucket.to_string()));
         }
-        let standing = publication.standing(&place.channel, channel.as_ref())?;
+        let standing = publication.standing(channel.as_ref())?;
         if standing == Standing::Listed {
             publication.warn_of_old_files(channel.as_ref());
-            publication.warn_of_newer_target(&place.channel, channel.as_ref());
-            return Ok(publication.published(
-                &place.channel,
-                standing,
-                Vec::new(),
-                channel.as_ref(),
-            ));
+            return Ok(publication.published(standing, Vec::new(), channel.as_ref()));
         }
         let steps = publication.steps(channel.as_ref(), standing)?;
         let next = publication.next(channel, &steps, standing);
         if next.write(bucket, &place.channel, version.as_ref())? {
             publication.keep(&steps)?;
-            publication.warn_of_newer_target(&place.channel, Some(&next));
-            return Ok(publication.published(&place.channel, standing, steps, Some(&next)));
+            return Ok(publication.published(standing, steps, Some(&next)));
         }
         pause(attempt);
     }
@@ -209,6 +203,8 @@ pub fn publish(
 /// A publication under way.
 struct Publication<'a> {
     bucket: &'a dyn Bucket,
+    /// The channel.
+    name: &'a ChannelName,
     producer: &'a mut dyn ArchiveMaker,
     console: Console<'a>,
     conditions: Conditions,
@@ -259,7 +255,7 @@ impl Publication<'_> {
         Ok(None)
     }
 
-    fn standing(&self, name: &ChannelName, channel: Option<&Channel>) -> Result<Standing> {
+    fn standing(&self, channel: Option<&Channel>) -> Result<Standing> {
         let Some(channel) = channel else {
             return Ok(Standing::Newest);
         };
@@ -267,17 +263,12 @@ impl Publication<'_> {
             return if self.conditions.force {
                 Ok(Standing::Newest)
             } else {
-                Err(other_filters(name, channel, &self.producer.filters()))
+                Err(other_filters(self.name, channel, &self.producer.filters()))
             };
         }
         let commit = self.producer.target().commit;
         let is_target = commit == channel.target.commit;
-        let becomes_target = if is_target {
-            self.conditions.republish
-        } else {
-            self.conditions.force || self.is_ahead(name, channel)?
-        };
-        if becomes_target {
+        if !is_target && (self.conditions.force || self.is_ahead(channel)?) {
             return Ok(Standing::Newest);
         }
         match cheapest_chain(&channel.steps, None, &commit) {
@@ -286,28 +277,29 @@ impl Publication<'_> {
             // The archives that led to the newest commit may be missing.
             _ => match cheapest_chain(&channel.steps, Some(&commit), &channel.target.commit) {
                 Some(_) => Ok(Standing::Older),
-                None => Err(newest_is_missing(name, channel)),
+                None => Err(newest_is_missing(self.name, channel)),
             },
         }
     }
 
     /// Whether the commit is newer than the target of `channel`. A commit that nothing leads to is refused.
-    fn is_ahead(&self, name: &ChannelName, channel: &Channel) -> Result<bool> {
+    fn is_ahead(&self, channel: &Channel) -> Result<bool> {
         let others: Vec<_> = channel.steps.iter().map(|step| &*step.target).collect();
         match self.producer.standing(&channel.target, &others)? {
             History::Older => Ok(false),
             History::Ahead => Ok(true),
-            History::Foreign => Err(other_history(name, channel, &self.producer.target())),
+            History::Foreign => Err(other_history(self.name, channel, &self.producer.target())),
         }
     }
 
     /// Warns if the channel has not moved to the commit.
-    fn warn_of_newer_target(&mut self, name: &ChannelName, channel: Option<&Channel>) {
+    fn warn_of_newer_target(&mut self, channel: Option<&Channel>) {
         let commit = self.producer.target().commit;
         let target = channel.map(|channel| &channel.target.commit);
         if let Some(target) = target.filter(|target| **target != commit) {
             let text = format!(
-                "the channel '{name}' stays at {target}, which is newer; --force moves it to {commit}"
+                "the channel '{}' stays at {target}, which is newer; --force moves it to {commit}",
+                self.name
             );
             print_line(&mut self.console, "warning: ", text.as_bytes());
         }
@@ -523,17 +515,18 @@ impl Publication<'_> {
         next
     }
 
+    /// What was done, after a warning if the channel has not moved to the commit.
     fn published(
-        &self,
-        name: &ChannelName,
+        &mut self,
         standing: Standing,
         steps: Vec<PublishedArchive>,
         channel: Option<&Channel>,
     ) -> Published {
+        self.warn_of_newer_target(channel);
         let commit = self.producer.target().commit;
         Published {
             published: 1,
-            channel: name.to_string(),
+            channel: self.name.to_string(),
             was_there: standing == Standing::Listed,
             is_target: channel.is_some_and(|channel| channel.target.commit == commit),
             commit,
