@@ -175,7 +175,9 @@ impl Update<'_> {
         let target = commit.as_ref().unwrap_or(&channel.target.commit);
         let name = &self.place.channel;
         Error::not_there(format!("the channel '{name}' does not lead to {target}"))
-            .hinted("it is not published yet, or was so long ago")
+            .hinted(format!(
+                "publish it, even if it was published before: git sluice publish <bucket>/{name} {target}"
+            ))
     }
 }
 

@@ -149,7 +149,7 @@ fn channels_that_are_not_there_or_make_no_sense() {
         9,
         &format!(
             "fatal: the channel 'main' does not lead to {unknown}\n\
-             hint: it is not published yet, or was so long ago\n"
+             hint: publish it, even if it was published before: git sluice publish <bucket>/main {unknown}\n"
         ),
     );
     assert!(!fleet.directory("d").exists());

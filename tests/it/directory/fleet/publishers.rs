@@ -138,6 +138,24 @@ fn older_commits_that_have_little_in_common() {
     fleet.assert_brings("d", &format!("--at={next}"), &next);
 }
 
+/// Each full archive leaves the one before it. An older commit is there again when it is published again.
+#[test]
+fn commits_that_each_need_a_full_archive() {
+    let fleet = Fleet::new();
+    let ids = [3, 4, 5].map(|kib| fleet.commit(&format!("head -c {kib}0000 /dev/urandom >large")));
+    for (name, commit, status) in [
+        ("a", &ids[0], 0),
+        ("b", &ids[1], 0),
+        ("c", &ids[2], 9),
+        ("d", &ids[0], 0),
+    ] {
+        let _ = fleet.publish(commit).success();
+        let output = fleet.apply(name, &format!("--at={}", ids[0]));
+        assert_eq!(output.code(), status, "{output}");
+    }
+    fleet.assert_brings("d", "", &ids[2]);
+}
+
 /// A job of an older commit whose shallow clone does not have the newest one.
 #[test]
 fn an_older_commit_of_a_shallow_clone() {
