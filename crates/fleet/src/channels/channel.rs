@@ -10,7 +10,7 @@ use crate::{
 use sluice_base::error::{Error, Result};
 
 use super::{
-    address::{ChannelAddress, ChannelName, is_bucket},
+    address::{CHANNELS, ChannelAddress, ChannelName, is_bucket},
     chain::cheapest_chain,
     published_archive::PublishedArchive,
 };
@@ -19,6 +19,8 @@ use super::{
 const VERSION: u32 = 1;
 /// The largest file of a channel, in bytes.
 const MAX_LEN: u64 = 16 << 20;
+/// The most channels that a hint names.
+const HINTED: usize = 10;
 
 /// A channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,7 +166,8 @@ impl Channel {
 /// The error of a place without a channel in `bucket`.
 pub(super) fn not_there(bucket: &dyn Bucket, place: &ChannelAddress) -> Error {
     // Who may read a store may be unable to list it, so only a directory tells.
-    if place.bucket.path().is_some() && !is_bucket(bucket).unwrap_or(true) {
+    let is_directory = place.bucket.path().is_some();
+    if is_directory && !is_bucket(bucket).unwrap_or(true) {
         return no_bucket(place.bucket.to_string());
     }
     let error = Error::not_there(format!(
@@ -176,9 +179,19 @@ pub(super) fn not_there(bucket: &dyn Bucket, place: &ChannelAddress) -> Error {
     .caused_by("the store refuses to show it, as it also does with a key that may not read it")
     .hinted("check the key, or create the channel: git sluice publish <bucket>/<channel> <commit>")
     } else {
-        error.hinted(
-            "check the name, or create the channel: git sluice publish <bucket>/<channel> <commit>",
-        )
+        let files = is_directory.then(|| bucket.list(CHANNELS).unwrap_or_default());
+        let files = files.iter().flatten();
+        let names = files.filter_map(|file| ChannelName::of_file(&file.name));
+        let mut names: Vec<_> = names.map(|name| name.to_string()).collect();
+        names.sort();
+        names.truncate(HINTED);
+        let known = match &*names.join(", ") {
+            "" => String::new(),
+            names => format!(" (the bucket has channels such as {names})"),
+        };
+        error.hinted(format!(
+            "check the name{known}, or create the channel: git sluice publish <bucket>/<channel> <commit>"
+        ))
     }
 }
 

@@ -138,11 +138,16 @@ fn a_swapped_archive() {
 #[test]
 fn channels_that_are_not_there_or_make_no_sense() {
     let (fleet, ids) = Fleet::published();
+    let fork = format!("{}/fork", fleet.bucket().display());
+    let _ = fleet.repo.sluice(["publish", &fork, "HEAD"]).success();
     let output = fleet.top.sluice(["apply", "--channel=bucket/other", "d"]);
     output.assert_failure(
         9,
-        "fatal: there is no channel 'other' in 'bucket'\nhint: check the name, or create the channel: git sluice publish <bucket>/<channel> <commit>\n",
+        "fatal: there is no channel 'other' in 'bucket'\n\
+         hint: check the name (the bucket has channels such as fork, main), or create the channel: \
+         git sluice publish <bucket>/<channel> <commit>\n",
     );
+    fs::remove_file(fleet.bucket().join("v1/channels/fork.json")).unwrap();
     let unknown = "0".repeat(40);
     let output = fleet.apply("d", &format!("--at={unknown}"));
     output.assert_failure(
