@@ -1,11 +1,17 @@
 //! Finds files of the user that an archive would overwrite or delete, and paths that show that the archive was made with
-//! other options than the directory. Must not change anything, nor read the content of a file.
+//! other options than the directory. Must not change anything.
 //!
 //! The list of the directory names all files that archives have brought; all others are the user's. git draws this line
 //! between tracked and untracked files, and refuses to lose the latter. A directory without a list holds the files of its
 //! commit, as the user has written into the state. There, the files are the user's that a delta adds or does not name.
+//!
+//! After a power loss, the list may lack the last files of an interrupted archive, because only a flush of the disk before each
+//! file could prevent that. An unlisted file loses nothing if the archive has all of its bytes, so that file may be replaced.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{BufReader, Read},
+};
 
 use bstr::{BString, ByteSlice};
 use rustc_hash::FxHashSet;
@@ -18,7 +24,7 @@ use super::{
     hash::ContentHash,
     list::{List, ListedKind, LiveRecords},
     path::ArchivePath,
-    reader::ItemKind,
+    reader::{BoxedReader, ItemKind},
     root::LockedDirectory,
     state::{DirectoryState, other_options},
     state_files::is_reserved,
@@ -29,7 +35,7 @@ use super::{
 pub(super) struct Guard<'r> {
     cursor: Cursor<'r>,
     ours: Ours,
-    /// Whether the lists may be ahead of the directory, so that a file of ours stands where they have a directory.
+    /// Whether files of an interrupted application may be there that no list has.
     is_interrupted: bool,
     /// Whether a delta names the paths that its base lacks.
     names_additions: bool,
@@ -87,6 +93,7 @@ impl<'r> Guard<'r> {
         let is_known = claim.filters.is_some() && state.is_some_and(|it| it.filters.is_some());
         let compares = matches!(ours, Ours::Listed(_)) && !is_known && !is_repeated;
         Ok(Some(Self {
+            is_interrupted: is_repeated,
             names_additions: claim.names_additions,
             compares,
             ..Self::new(root, ours)
@@ -107,8 +114,8 @@ impl<'r> Guard<'r> {
         }
     }
 
-    /// Looks at what `step` would change.
-    pub(super) fn see(&mut self, step: &ApplyStep<'_>) -> Result<()> {
+    /// Looks at what `step` would change. The `reader` has the content.
+    pub(super) fn see(&mut self, step: &ApplyStep<'_>, reader: &mut BoxedReader<'_>) -> Result<()> {
         match step {
             ApplyStep::Add(path) => {
                 self.added.insert(ContentHash::of(path.bytes()));
@@ -119,7 +126,14 @@ impl<'r> Guard<'r> {
                 self.in_place_of_deleted.remove(path.bytes().as_bstr());
                 self.see_directory(path)
             }
-            ApplyStep::Write(path, _) => self.see_file(path),
+            ApplyStep::Write(path, entry) => {
+                if self.is_interrupted && self.is_part_of(path, entry, reader)? {
+                    // A deletion below the path may have met it.
+                    self.found.0.remove(path.bytes().as_bstr());
+                    return Ok(());
+                }
+                self.see_file(path)
+            }
         }
     }
 
@@ -181,6 +195,35 @@ impl<'r> Guard<'r> {
         if !is_ours {
             self.found.0.insert(path.into(), false);
         }
+    }
+
+    /// Whether an unlisted file or link at `path` has only bytes of `entry`. Zeros are what a crash leaves of bytes that were not
+    /// written yet.
+    fn is_part_of(
+        &mut self,
+        path: &ArchivePath<'_>,
+        entry: &ItemKind,
+        reader: &mut BoxedReader<'_>,
+    ) -> Result<bool> {
+        let status = self.cursor.status(path)?;
+        let Some(found) = status.filter(|_| self.is_of_user(path.bytes(), false)) else {
+            return Ok(false);
+        };
+        if let ItemKind::Symlink { target } = entry {
+            return Ok(found.is_symlink() && self.cursor.link_target(path)? == *target);
+        }
+        let file = found.is_file().then(|| self.cursor.open_file(path));
+        let Some(Ok(file)) = file else {
+            return Ok(false);
+        };
+        let mut there = BufReader::new(file).bytes();
+        while let Some(piece) = reader.piece()? {
+            let mut pairs = piece.iter().zip(there.by_ref());
+            if !pairs.all(|(new, there)| there.is_ok_and(|there| there == 0 || there == *new)) {
+                return Ok(false);
+            }
+        }
+        Ok(there.all(|byte| byte.is_ok_and(|byte| byte == 0)))
     }
 
     /// Whether what is at `path` is the user's: no list has it, or a list has something else there.

@@ -94,7 +94,7 @@ use guard::{Guard, InTheWay};
 use list::{List, LiveRecords};
 use list_writer::{ListWriter, tidy};
 use progress::{ApplyProgress, Count};
-use reader::{ArchiveReader, Item};
+use reader::{ArchiveReader, BoxedReader, Item};
 use recording::Recording;
 pub use root::{LockedDirectory, TargetDirectory};
 pub use state::{Content, DirectoryState};
@@ -148,7 +148,7 @@ pub struct Archive<R> {
 struct Opened<'a> {
     /// The first item after the header.
     first: Option<Item>,
-    reader: ArchiveReader<Box<dyn Read + 'a>>,
+    reader: BoxedReader<'a>,
     /// The number of bytes, if it is known.
     len: Option<u64>,
     read: Count,
@@ -260,9 +260,9 @@ fn check_first(
     console: &mut Console<'_>,
 ) -> Result<InTheWay> {
     let mut progress = ApplyProgress::new(console.reborrow(), "Checking", opened.len, opened.read);
-    Steps::new(claim).check(opened.first, &mut opened.reader, |step| {
+    Steps::new(claim).each(opened.first, &mut opened.reader, |step, reader| {
         progress.entry();
-        guard.as_mut().map_or(Ok(()), |guard| guard.see(step))
+        guard.as_mut().map_or(Ok(()), |it| it.see(&step, reader))
     })?;
     progress.finish();
     guard.map_or(Ok(InTheWay::default()), |guard| guard.finish(overwrite))
@@ -302,7 +302,7 @@ pub fn check_files_of_user<R: Read>(
     for archive in archives {
         let mut reader = ArchiveReader::new(input::plain(archive)?);
         let (claim, first) = ArchiveHeader::read(&mut reader)?;
-        Steps::new(&claim).check(first, &mut reader, |step| guard.see(step))?;
+        Steps::new(&claim).each(first, &mut reader, |step, reader| guard.see(&step, reader))?;
     }
     guard.finish(false).map(drop)
 }
@@ -311,7 +311,7 @@ pub fn check_files_of_user<R: Read>(
 pub fn check_archive(content: impl Read) -> Result<()> {
     let mut reader = ArchiveReader::new(input::plain(content)?);
     let (claim, first) = ArchiveHeader::read(&mut reader)?;
-    Steps::new(&claim).check(first, &mut reader, |_| Ok(()))
+    Steps::new(&claim).each(first, &mut reader, |_, _| Ok(()))
 }
 
 /// Decide about an archive with this `claim`.

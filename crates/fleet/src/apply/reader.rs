@@ -52,6 +52,9 @@ pub(super) enum Content {
     Hole(u64),
 }
 
+/// Reads one archive, from wherever it comes.
+pub(super) type BoxedReader<'a> = ArchiveReader<Box<dyn Read + 'a>>;
+
 /// Reads one archive.
 pub(super) struct ArchiveReader<R> {
     tar: TarReader<R>,

@@ -234,7 +234,7 @@ impl DirectoryState {
                 (_, Files::Listed) => Ok(Verdict::Replace),
                 (Relation::Target, Files::Unlisted) => Ok(Verdict::Nothing),
                 (Relation::Interrupted, Files::Unlisted) => Ok(Verdict::Apply),
-                (Relation::Base | Relation::Other, Files::Unlisted) => Err(Self::not_empty()),
+                (Relation::Base | Relation::Other, Files::Unlisted) => Err(Self::not_empty(state)),
             };
         };
         if relation != Relation::Other {
@@ -270,9 +270,14 @@ impl DirectoryState {
         }
     }
 
-    fn not_empty() -> Error {
+    fn not_empty(state: Option<&Self>) -> Error {
+        let first = if state.is_some_and(Self::is_on_the_way) {
+            "apply the interrupted archive again first, or"
+        } else {
+            "git-sluice did not write its files:"
+        };
         Error::fatal("cannot apply: the archive is a full one, and the directory is not empty")
-            .hinted("git-sluice did not write its files: apply the archive to an empty directory")
+            .hinted(format!("{first} apply the archive to an empty directory"))
     }
 
     fn refusal(state: Option<&Self>, bare: bool, base: &Id) -> Error {

@@ -39,16 +39,6 @@ impl<'c> Steps<'c> {
         }
     }
 
-    /// Check all steps: those of `first`, then those of `reader`. Call `checked` for each.
-    pub(super) fn check<R: Read>(
-        self,
-        first: Option<Item>,
-        reader: &mut ArchiveReader<R>,
-        mut checked: impl FnMut(&ApplyStep<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.each(first, reader, |step, _| checked(&step))
-    }
-
     /// Call `take` for each step: those of `first`, then those of `reader`.
     pub(super) fn each<R: Read>(
         mut self,

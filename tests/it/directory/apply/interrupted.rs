@@ -1,5 +1,6 @@
 //! Killed at any moment, an application is done again from the start and comes to the same end.
 
+use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -148,6 +149,61 @@ fn is_killed_at(call: &str, number: u32, (lay, write): (Lay, Write)) -> bool {
     assert_eq!(output.code(), 137, "{output}");
     assert_recovers(&directory, base, target, &archive);
     true
+}
+
+/// A power loss may take the end of the list, or all of it, and the end of files. The same archive makes the directory whole.
+#[test]
+fn lists_and_files_that_a_power_loss_has_cut() {
+    let (base, target) = &small();
+    let (full, delta) = (
+        Archive::of_tree(TO, target),
+        delta_with(FILTERS, [FROM, TO], [base, target]),
+    );
+    for script in [
+        "",
+        "printf n >changed; truncate -s 3 link-to-directory/file",
+    ] {
+        for keep in (0..600).step_by(7) {
+            let first = laid_down(TO, target);
+            first.set_state(&applying("-", TO));
+            first.script(&format!(
+                "mv .git-sluice.files .git-sluice.files.new; truncate -s '<{keep}' .git-sluice.files.new; {script}"
+            ));
+            first.assert_brings_soundly(&full, TO, target);
+            let next = laid_down(FROM, base);
+            let list = next.directory().join(".git-sluice.files");
+            let len = fs::metadata(&list).expect("it has one").len();
+            let _ = next.apply(&delta).success();
+            next.set_state(&applying(FROM, TO));
+            next.script(&format!(
+                "truncate -s '<{}' .git-sluice.files; {script}",
+                len + keep
+            ));
+            next.assert_brings_soundly(&delta, TO, target);
+        }
+    }
+}
+
+/// What could be the user's is not replaced, and the hint names the way out.
+#[test]
+fn files_of_the_user_after_a_power_loss() {
+    let (_, target) = &small();
+    let full = Archive::of_tree(TO, target);
+    let directory = laid_down(TO, target);
+    directory.set_state(&applying("-", TO));
+    directory.script("rm .git-sluice.files; echo mine >changed; ln -sfn mine directory-to-link");
+    let refused = directory.apply(&full);
+    let named = ["'changed', which", "'directory-to-link', which"];
+    refused.assert_refused(128, &named);
+    let refused = directory.apply(&Archive::of_tree(FROM, target));
+    let words = "the archive is a full one, and the directory is not empty";
+    directory.assert_not_applied(&refused, words, &applying("-", TO));
+    refused.assert_refused(
+        128,
+        &["hint: apply the interrupted archive again first, or"],
+    );
+    directory.script("rm changed directory-to-link");
+    directory.assert_brings_soundly(&full, TO, target);
 }
 
 /// What was too large for the disk makes room for an archive that is not.
