@@ -188,11 +188,7 @@ impl<'r> Guard<'r> {
 
     /// Something that is no directory is at `path`. It is in the way if it is the user's.
     fn see_other(&mut self, path: &[u8]) {
-        let is_ours = match self.ours.kind(path) {
-            Some(ListedKind::Directory) => self.is_interrupted,
-            kind => kind.is_some(),
-        };
-        if !is_ours {
+        if self.is_of_user(path, false) {
             self.found.0.insert(path.into(), false);
         }
     }

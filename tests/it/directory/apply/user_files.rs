@@ -235,6 +235,27 @@ fn a_file_that_is_made_after_an_interruption() {
     directory.assert_brings_soundly(&archive, TO, &whole);
 }
 
+/// A directory of ours that the user replaces afterwards is the user's, whichever archive follows.
+#[test]
+fn something_else_in_the_place_of_a_directory_after_an_interruption() {
+    let many = (0..300).map(|number| (format!("z{number:03}").into_bytes(), file("ours\n")));
+    let next: Tree = many.chain(base()).collect();
+    let archive = Archive::of_tree(TO, &next);
+    let other = id('c');
+    let last = tree([("down", file("last\n"))]);
+    let last_archive = Archive::of_tree(&other, &last);
+    for mine in ["echo mine >down", "ln -s kept down"] {
+        let directory = laid_down(FROM, &base());
+        assert_eq!(directory.apply(&archive[..archive.len() / 2]).code(), 128);
+        directory.script(&format!("rm -r down && {mine}"));
+        directory.assert_in_the_way(&[], &archive, &["down"]);
+        directory.assert_in_the_way(&[], &last_archive, &["down"]);
+        let _ = directory.overwrite(&archive).success();
+        directory.assert_holds_soundly(TO, &next);
+        directory.assert_brings_soundly(&last_archive, &other, &last);
+    }
+}
+
 /// What an interrupted full archive has deleted is nobody's: a file that is there afterwards is the user's.
 #[test]
 fn a_file_in_the_place_of_one_that_was_deleted() {
