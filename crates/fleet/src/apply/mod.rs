@@ -485,6 +485,8 @@ impl Application<'_> {
             state_files::remove(root, NEW_LIST)?;
         }
         self.begin()?;
+        // A full archive that follows a full disk needs room for its state before it may delete anything.
+        DirectoryState::applied(self.claim).prepare(root)?;
         self.in_the_way.remove(self.root).map_err(not_whole)?;
         let list = listed.map(|header| ListWriter::go_on(root, target, &header));
         self.extract(list.transpose()?, None, opened, progress)

@@ -7,6 +7,8 @@
 
 use std::io::{Read, Write};
 
+use cap_std::fs::File;
+
 use sluice_base::error::{ByteMessage, Error, Result, format_bytes};
 
 use super::{
@@ -165,11 +167,17 @@ impl DirectoryState {
         Ok(Some(state))
     }
 
-    /// Replace the state of `root`.
-    pub(super) fn write(&self, root: &StateDirectory) -> Result<()> {
+    /// Write the file that the next state takes the place of. On a full disk, this leaves room for the state.
+    pub(super) fn prepare(&self, root: &StateDirectory) -> Result<File> {
         let mut file = state_files::create(root, NEW_STATE)?;
         let written = file.write_all(self.text().as_bytes());
         written.map_err(|error| root.failed(NEW_STATE, &error))?;
+        Ok(file)
+    }
+
+    /// Replace the state of `root`.
+    pub(super) fn write(&self, root: &StateDirectory) -> Result<()> {
+        let file = self.prepare(root)?;
         state_files::replace(root, &file, NEW_STATE, STATE)?;
         let synced = root
             .dir

@@ -222,8 +222,10 @@ fn full_disks() {
         commit();
         let script = "mkdir -p disk && mount -t tmpfs -o size=1m tmpfs disk || exit 77
             git-sluice $small | git-sluice apply disk/dir || exit 1
-            git-sluice HEAD | git-sluice apply disk/dir && exit 2
-            git-sluice $small | git-sluice apply disk/dir || exit 3
+            for base in \"\" --base=$small; do
+                git-sluice $base HEAD | git-sluice apply disk/dir && exit 2
+                git-sluice $small | git-sluice apply disk/dir || exit 3
+            done
             git-sluice verify disk/dir && test \"$(ls disk/dir)\" = small";
         let small = repo.git(["rev-list", "--max-parents=0", "HEAD"]);
         let script = format!("unshare -rm sh -c 'small={small}; {script}'");
@@ -232,5 +234,6 @@ fn full_disks() {
             return skip("file systems cannot be mounted here");
         }
         assert_eq!(output.code(), 0, "{name} {output}");
+        repo.script(&format!("rm {name}*"));
     }
 }
