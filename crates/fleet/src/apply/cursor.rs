@@ -86,11 +86,11 @@ impl<'r> Cursor<'r> {
     /// Delete a file, a symbolic link or an empty directory. A missing path counts as deleted. A directory with something
     /// in it stays, as with git: everything of the archive was deleted before. An obstacle of another type stays, and its
     /// path is returned.
-    pub(super) fn delete(&mut self, path: &ArchivePath<'_>) -> Result<Option<Vec<u8>>> {
-        self.remove(path, path.is_directory())
-    }
-
-    fn remove(&mut self, path: &ArchivePath<'_>, is_directory: bool) -> Result<Option<Vec<u8>>> {
+    pub(super) fn delete(
+        &mut self,
+        path: &ArchivePath<'_>,
+        is_directory: bool,
+    ) -> Result<Option<Vec<u8>>> {
         let (parent, name) = path.split();
         let name = OsStr::from_bytes(name);
         match self.enter(parent, false)? {
@@ -119,12 +119,12 @@ impl<'r> Cursor<'r> {
 
     /// Delete a file or a symbolic link. Anything else stays.
     pub(super) fn delete_file(&mut self, path: &ArchivePath<'_>) -> Result<()> {
-        self.remove(path, false).map(drop)
+        self.delete(path, false).map(drop)
     }
 
     /// Delete a directory if it is empty. Anything else stays.
     pub(super) fn delete_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
-        self.remove(path, true).map(drop)
+        self.delete(path, true).map(drop)
     }
 
     /// Changes what is in the current directory. If the user may not, but owns it, the user gets all permissions first.
@@ -141,11 +141,14 @@ impl<'r> Cursor<'r> {
         }
     }
 
-    /// What is at `path`, if anything is.
+    /// What is at `path`, if anything is. In a directory that the user may not enter, nothing is found.
     pub(super) fn status(&mut self, path: &ArchivePath<'_>) -> Result<Option<Metadata>> {
         let (parent, name) = path.split();
         match self.enter(parent, false)? {
-            Way::There => self.status_here(path, name),
+            Way::There => match self.status_here(name) {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
+                found => found.map_err(|error| failed("read", path.bytes(), error)),
+            },
             Way::Missing | Way::Blocked(_) => Ok(None),
         }
     }
@@ -158,18 +161,32 @@ impl<'r> Cursor<'r> {
             Way::Missing => return Ok(Look::Nothing),
             Way::Blocked(at) => return Ok(Look::Other(at)),
         }
-        Ok(match self.status_here(path, name)? {
+        let found = self.status_here(name);
+        let found = found.map_err(|error| failed("read", path.bytes(), error))?;
+        Ok(match found {
             None => Look::Nothing,
             Some(metadata) if metadata.is_dir() => Look::Directory,
             Some(_) => Look::Other(path.bytes().to_vec()),
         })
     }
 
-    fn status_here(&self, path: &ArchivePath<'_>, name: &[u8]) -> Result<Option<Metadata>> {
+    fn status_here(&self, name: &[u8]) -> io::Result<Option<Metadata>> {
         match self.here().symlink_metadata(OsStr::from_bytes(name)) {
-            Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("read", path.bytes(), error)),
+            found => found.map(Some),
+        }
+    }
+
+    /// Gives the user all permissions of the directory at `path`, if there is one.
+    pub(super) fn open_directory(&mut self, path: &ArchivePath<'_>) -> Result<()> {
+        match self.status(path)? {
+            Some(found) if found.is_dir() && found.mode() & 0o700 != 0o700 => {
+                let opened = Permissions::from_mode(found.mode() & 0o7777 | 0o700);
+                let name = OsStr::from_bytes(path.split().1);
+                let set = self.here().set_permissions(name, opened);
+                set.map_err(|error| failed("change", path.bytes(), error))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -94,7 +94,7 @@ impl Extraction<'_, '_, '_> {
         match step {
             ApplyStep::Add(_) => Ok(()),
             ApplyStep::Delete(path) => {
-                let obstacle = self.cursor.delete(&path)?;
+                let obstacle = self.cursor.delete(&path, path.is_directory())?;
                 self.deleted(&path, obstacle)
             }
             ApplyStep::Write(path, kind) => self.write(&path, kind, reader),

@@ -305,12 +305,7 @@ impl InTheWay {
     pub(super) fn remove(&self, root: &LockedDirectory) -> Result<()> {
         let mut cursor = root.cursor();
         for (path, is_directory) in self.0.iter().rev() {
-            let path = ArchivePath::of_checked(path);
-            if *is_directory {
-                cursor.delete_directory(&path)?;
-            } else {
-                cursor.delete_file(&path)?;
-            }
+            cursor.delete(&ArchivePath::of_checked(path), *is_directory)?;
         }
         Ok(())
     }

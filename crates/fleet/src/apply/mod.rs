@@ -86,6 +86,7 @@ use sluice_base::{
 };
 
 use clear::clear;
+pub use clear::open_directories;
 use delta::ArchiveHeader;
 pub use delta::{ChannelOrigin, FilterHash, Id, Origin};
 use extract::extract;
@@ -226,6 +227,9 @@ impl<'a> Incoming<'a> {
             self.recording.stop();
             opened.reader.drain();
             return Ok(());
+        }
+        if options.check == Check::Repair && verdict == Verdict::Replace {
+            open_directories(root)?;
         }
         let console = &mut reports.console;
         let guard = match claim.base {

@@ -102,28 +102,18 @@ impl Update<'_> {
     /// Compares the directory, if that is asked for.
     fn start(&self, root: &LockedDirectory, reports: &mut Reports<'_>) -> Result<Start> {
         let content = apply::state(root)?.map(|state| state.content);
-        let Reports {
-            differences,
-            console,
-            ..
-        } = reports;
+        let is_repair = self.options.check == Check::Repair;
+        let from_scratch = || apply::open_directories(root).map(|()| Start::FromScratch);
         match (self.options.check, content) {
-            (Check::Nothing, _) | (_, None) => Ok(Start::Held),
-            (Check::Verify, Some(_)) => {
-                apply::check_locked(root, differences, apply::text_line, console)
-                    .map(|()| Start::Held)
-            }
+            (Check::Nothing, _) | (_, None) => return Ok(Start::Held),
             // No list says what an interrupted application has left.
-            (Check::Repair, Some(Content::Applying { .. })) => Ok(Start::FromScratch),
-            // `apply` reports the differences.
-            (Check::Repair, Some(Content::Holds(_))) => {
-                match apply::check_locked(root, &mut io::sink(), apply::text_line, console) {
-                    Err(error) if error.kind() == ExitKind::DirectoryDiffers => {
-                        Ok(Start::FromScratch)
-                    }
-                    checked => checked.map(|()| Start::Held),
-                }
-            }
+            (Check::Repair, Some(Content::Applying { .. })) => return from_scratch(),
+            _ => {}
+        }
+        let (differences, console) = (&mut *reports.differences, &mut reports.console);
+        match apply::check_locked(root, differences, apply::text_line, console) {
+            Err(error) if is_repair && error.kind() == ExitKind::DirectoryDiffers => from_scratch(),
+            checked => checked.map(|()| Start::Held),
         }
     }
 
@@ -263,7 +253,8 @@ impl Journey<'_> {
             Start::FromScratch => Check::Repair,
         };
         let reports = Reports {
-            differences: reports.differences,
+            // They were reported before.
+            differences: &mut io::sink(),
             console: reports.console.reborrow(),
         };
         let archive = Archive {

@@ -82,18 +82,19 @@ impl Target {
         run_with_input(command.args(["apply", "dir"]).args(options), archive)
     }
 
-    /// The same by somebody who may not do much, if there is somebody to be.
     #[track_caller]
     fn apply_without_rights(&self, archive: &[u8]) -> Output {
-        let Some((program, arguments)) = NOBODY.split_first() else {
-            return self.apply(archive);
-        };
-        let _ = self.repo.shell("chown -R 65534:65534 .").success();
-        let mut command = self.repo.command(program);
-        run_with_input(
-            command.args(arguments).args([binary(), "apply", "dir"]),
-            archive,
-        )
+        self.run_without_rights(&["apply", "dir"], archive)
+    }
+
+    /// Runs git-sluice as somebody who may not do much, if there is somebody to be.
+    #[track_caller]
+    fn run_without_rights(&self, arguments: &[&str], input: &[u8]) -> Output {
+        let words = [&NOBODY[..], &[binary()], arguments].concat();
+        if !NOBODY.is_empty() {
+            let _ = self.repo.shell("chown -R 65534:65534 .").success();
+        }
+        run_with_input(self.repo.command(words[0]).args(&words[1..]), input)
     }
 
     /// It holds this tree, and says so.

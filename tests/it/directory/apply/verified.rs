@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::archive::{Archive, Tree, delta, executable, file, found, id, link, tree};
 use super::deltas::any_tree;
 use super::interrupted::small;
-use super::{FROM, TO, Target, applying, laid_down};
+use super::{FROM, NOBODY, TO, Target, applying, laid_down};
 use crate::support::process::Output;
 use crate::support::{cases, skip};
 
@@ -256,6 +256,32 @@ impl Target {
         let script = "ulimit -f 64; git-sluice apply dir archive";
         assert_ne!(self.repo.shell(script).code(), 0);
         fs::remove_file(self.repo.path().join("archive")).expect("our own");
+    }
+}
+
+/// Whoever may not enter a directory cannot see what is in it. Its owner can get it back.
+#[test]
+fn directories_that_their_owner_cannot_enter() {
+    if NOBODY.is_empty() && rustix::process::geteuid().is_root() {
+        return skip("root may enter every directory, and there is nobody else to be");
+    }
+    let archive = Archive::of_tree(FROM, &base());
+    for mode in ["000", "200", "400", "600"] {
+        let directory = Target::empty();
+        let _ = directory.apply_without_rights(&archive).success();
+        directory.script(&format!("chmod {mode} doc/deep empty doc"));
+        let output = directory.run_without_rights(&["verify", "dir"], b"");
+        let lines = "permissions doc\nmissing doc/a\nmissing doc/b\nmissing doc/deep\nmissing doc/deep/er\n\
+            permissions empty\n";
+        assert_eq!(
+            (output.code(), &output.stdout[..]),
+            (1, lines.as_bytes()),
+            "{mode} {output}"
+        );
+        let output = directory.run_without_rights(&["apply", "--repair", "dir", "-"], &archive);
+        let _ = output.success();
+        let output = directory.run_without_rights(&["verify", "dir"], b"");
+        let _ = output.success();
     }
 }
 
