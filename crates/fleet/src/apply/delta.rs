@@ -8,7 +8,7 @@ use std::{fmt, io::Read};
 use sluice_base::error::{Error, Result};
 
 use super::{
-    input::damaged,
+    input::unfit,
     pax::records,
     reader::{ArchiveReader, Item},
 };
@@ -153,18 +153,16 @@ impl ArchiveHeader {
         let mut records = records(header);
         let mut value = |name: &str| match records.next().transpose()? {
             Some((key, value)) if key.strip_prefix(OURS) == Some(name.as_bytes()) => Ok(value),
-            _ => Err(damaged(format!("it does not say its GITSLUICE.{name}"))),
+            _ => Err(unfit(format!("it does not say its GITSLUICE.{name}"))),
         };
         let version = value("delta")?;
         if version != VERSION {
             let version = version.escape_ascii();
-            return Err(damaged(format!(
-                "version '{version}' of deltas is not known"
-            )));
+            return Err(unfit(format!("version '{version}' of deltas is not known")));
         }
         let [base, target] = [value("base")?, value("target")?].map(Id::new);
         let (Some(base), Some(target)) = (base, target) else {
-            return Err(damaged("its base or its target is no object id"));
+            return Err(unfit("its base or its target is no object id"));
         };
         match value("deletions")? {
             b"pax" => {}
@@ -174,20 +172,20 @@ impl ArchiveHeader {
             }
             other => {
                 let other = other.escape_ascii();
-                return Err(damaged(format!("deletions as '{other}' are not known")));
+                return Err(unfit(format!("deletions as '{other}' are not known")));
             }
         }
         let filters = match records.next().transpose()? {
             None => None,
             Some((FILTERS, b"none")) => Some(None),
             Some((FILTERS, hash)) => Some(Some(parse_filters(hash)?)),
-            Some(_) => return Err(damaged("something follows its GITSLUICE.deletions")),
+            Some(_) => return Err(unfit("something follows its GITSLUICE.deletions")),
         };
         if records.next().is_some() {
-            return Err(damaged("something follows its GITSLUICE.filters"));
+            return Err(unfit("something follows its GITSLUICE.filters"));
         }
         if commit.is_some_and(|commit| *commit != target) {
-            return Err(damaged("its comment is another commit than its target"));
+            return Err(unfit("its comment is another commit than its target"));
         }
         Ok(Self {
             base: Some(base),
@@ -208,12 +206,12 @@ fn filters_alone(header: &[u8]) -> Result<FilterHash> {
     let mut records = records(header);
     match (records.next().transpose()?, records.next()) {
         (Some((FILTERS, hash)), None) => parse_filters(hash),
-        _ => Err(damaged("something follows its GITSLUICE.filters")),
+        _ => Err(unfit("something follows its GITSLUICE.filters")),
     }
 }
 
 fn parse_filters(hash: &[u8]) -> Result<FilterHash> {
-    FilterHash::new(hash).ok_or_else(|| damaged("its GITSLUICE.filters is no hash"))
+    FilterHash::new(hash).ok_or_else(|| unfit("its GITSLUICE.filters is no hash"))
 }
 
 fn begins_delta(header: &[u8]) -> bool {
@@ -227,13 +225,13 @@ fn comment(header: &[u8]) -> Result<Option<Id>> {
     for record in records(header) {
         match record? {
             (b"comment", id) => {
-                let id = Id::new(id).ok_or_else(|| damaged("its comment is no commit id"))?;
+                let id = Id::new(id).ok_or_else(|| unfit("its comment is no commit id"))?;
                 commit = Some(id);
             }
             (b"mtime", _) => {}
             (key, _) => {
                 let key = key.escape_ascii();
-                return Err(damaged(format!("its first header has a key '{key}'")));
+                return Err(unfit(format!("its first header has a key '{key}'")));
             }
         }
     }
@@ -247,7 +245,7 @@ pub(super) fn listed_paths(header: &[u8]) -> impl Iterator<Item = Result<ListedP
         (key, path) if is_addition(key) => Ok(ListedPath::Added(path)),
         (key, _) => {
             let key = key.escape_ascii();
-            Err(damaged(format!("a global header has a key '{key}'")))
+            Err(unfit(format!("a global header has a key '{key}'")))
         }
     })
 }

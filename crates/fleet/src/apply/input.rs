@@ -3,10 +3,10 @@
 //! The first bytes tell the compression. The checksums in a compressed stream are verified. A stream may have any number
 //! of gzip members and zeros after them, or of Zstandard frames, skippable ones among them.
 
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 
 use sluice_base::error::{Error, Result, format_bytes, strerror};
-use sluice_format::unarchive::Members;
+use sluice_format::unarchive::{self, Members};
 
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
@@ -51,21 +51,29 @@ fn is_skippable(magic: &[u8]) -> bool {
     matches!(magic, [0x50..=0x5f, rest @ ..] if rest == ZSTD_SKIPPABLE)
 }
 
-/// The error of a failed read, of the file or of its compressed content.
+/// The error of a failed read: that of the system, or damage of the compressed content.
 pub(super) fn unreadable(error: io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => incomplete(),
+        ErrorKind::UnexpectedEof => incomplete(),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::Other => {
+            unarchive::unreadable(error)
+        }
         _ => Error::fatal("cannot read the archive").caused_by(strerror(&error)),
     }
 }
 
 /// The archive ends too early.
 pub(super) fn incomplete() -> Error {
-    Error::fatal("the archive is incomplete")
+    Error::damaged("the archive is incomplete")
 }
 
-/// The archive has unsound or unsafe content.
-pub(super) fn damaged(what: impl AsRef<[u8]>) -> Error {
+/// The archive has other bytes than were written.
+pub(super) fn damaged(cause: &str) -> Error {
+    Error::damaged("the archive is damaged").caused_by(cause)
+}
+
+/// The archive has content that is unsafe, or that git does not write.
+pub(super) fn unfit(what: impl AsRef<[u8]>) -> Error {
     Error::fatal(format_bytes(
         "the archive cannot be applied: {}",
         &[what.as_ref()],

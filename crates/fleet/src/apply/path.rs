@@ -2,7 +2,7 @@
 //!
 //! The module works on bytes and reads no file system, so a path is refused independently of the directory.
 
-use super::{input::damaged, state_files};
+use super::{input::unfit, state_files};
 use sluice_base::{
     error::{Error, Result, format_bytes},
     name::{Protect, is_valid},
@@ -71,7 +71,7 @@ impl<'a> ArchivePath<'a> {
             });
         };
         let values = [&stated[..stated.len().min(LEN_MAX)], refused.as_bytes()];
-        Err(damaged(format_bytes("path '{}' {}", &values)))
+        Err(unfit(format_bytes("path '{}' {}", &values)))
     }
 
     /// Check the `target` of the symbolic link at this path, which the system must be able to store.
@@ -89,7 +89,7 @@ impl<'a> ArchivePath<'a> {
 
     /// The error of an entry at this path that is not sound.
     pub(super) fn refused(&self, why: &str) -> Error {
-        damaged(format_bytes("path '{}' {}", &[self.bytes, why.as_bytes()]))
+        unfit(format_bytes("path '{}' {}", &[self.bytes, why.as_bytes()]))
     }
 
     /// Whether the path ends in a slash.

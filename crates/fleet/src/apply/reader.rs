@@ -10,7 +10,7 @@ use bytes::Bytes;
 use sluice_base::error::{Error, Result};
 use sluice_format::unarchive::{Kind, TarEntry, TarError, TarItem, TarReader};
 
-use super::input::{damaged, incomplete, unreadable};
+use super::input::{damaged, incomplete, unfit, unreadable};
 
 const BLOCK: u64 = 512;
 /// The place in a header that tells a tar of POSIX or GNU.
@@ -77,7 +77,7 @@ impl<R: Read> ArchiveReader<R> {
         loop {
             return match self.tar.next_item().map_err(failed)? {
                 Some(TarItem::Zeros) => continue,
-                Some(TarItem::Doubt(_, reason)) => Err(damaged(reason)),
+                Some(TarItem::Doubt(_, reason)) => Err(unfit(reason)),
                 Some(TarItem::Global(records)) => Ok(Some(Item::Global(records))),
                 Some(TarItem::Entry(entry)) => {
                     archive_entry(*entry).map(|entry| Some(Item::Entry(entry)))
@@ -119,12 +119,12 @@ impl<R: Read> ArchiveReader<R> {
 fn archive_entry(entry: TarEntry) -> Result<ArchiveEntry> {
     let header = &entry.header;
     if header.as_gnu().is_some() {
-        return Err(damaged(
+        return Err(unfit(
             "it is in the format of GNU tar, and git writes that of POSIX",
         ));
     }
     if header.as_ustar().is_none() {
-        return Err(damaged("no tar header where one has to be"));
+        return Err(unfit("no tar header where one has to be"));
     }
     let mode = entry.mode & 0o777;
     let kind = match (header.as_old().linkflag[0], entry.kind) {
@@ -145,7 +145,7 @@ fn archive_entry(entry: TarEntry) -> Result<ArchiveEntry> {
         (other, _) => {
             let kind = other.escape_ascii();
             let what = format!("an entry of kind '{kind}' is no file, directory or symbolic link");
-            return Err(damaged(what));
+            return Err(unfit(what));
         }
     };
     Ok(ArchiveEntry {

@@ -64,8 +64,8 @@ impl<R: Read> Read for Recorded<R> {
         let len = self.input.read(into)?;
         if let Some(kept) = &mut *self.recording.kept.borrow_mut() {
             kept.write_all(&into[..len]).map_err(|error| {
-                let why = strerror(&error);
-                io::Error::other(format!("cannot keep it in a temporary file: {why}"))
+                let why = format!("cannot keep it in a temporary file: {}", strerror(&error));
+                io::Error::new(error.kind(), why)
             })?;
         }
         Ok(len)

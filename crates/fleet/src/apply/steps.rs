@@ -9,7 +9,7 @@ use sluice_base::error::Result;
 
 use super::{
     delta::{ArchiveHeader, ListedPath, listed_paths},
-    input::damaged,
+    input::unfit,
     path::ArchivePath,
     reader::{ArchiveEntry, ArchiveReader, Item, ItemKind},
 };
@@ -64,7 +64,7 @@ impl<'c> Steps<'c> {
         mut take: impl FnMut(ApplyStep<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.brings || self.claim.base.is_none() {
-            return Err(damaged("an unexpected global header"));
+            return Err(unfit("an unexpected global header"));
         }
         for path in listed_paths(header) {
             take(match path? {
@@ -94,7 +94,7 @@ impl<'c> Steps<'c> {
             ItemKind::File { .. } => {}
         }
         if let Some(doubt) = entry.doubt {
-            return Err(damaged(doubt));
+            return Err(unfit(doubt));
         }
         take(ApplyStep::Write(path, &entry.kind))
     }

@@ -209,8 +209,14 @@ fn compressed_archives() {
         // The last byte is of the check sum, or of the last block.
         let directory = Target::holding(FROM, &base);
         let cut = directory.apply(&compressed[..compressed.len() - 1]);
-        assert_eq!(cut.code(), 128, "{cut}");
+        assert_eq!(cut.code(), 11, "{cut}");
         assert_ne!(directory.state(), format!("holds {TO}\n"), "{cut}");
+        if compressed.starts_with(b"\x1f\x8b") {
+            let mut other = compressed.clone();
+            other[compressed.len() - 8] ^= 1;
+            let refused = directory.apply(&other);
+            refused.assert_refused(11, &["the archive is damaged"]);
+        }
         directory.assert_brings(&compressed, TO, &target);
     }
 }
@@ -255,7 +261,7 @@ fn archives_of_many_frames() {
     for cut in cuts.chain([compressed[..compressed.len() - 1].to_vec()]) {
         let directory = Target::holding(FROM, &base);
         let output = directory.apply(&cut);
-        output.assert_refused(128, &["incomplete"]);
+        output.assert_refused(11, &["incomplete"]);
         assert_ne!(directory.state(), format!("holds {TO}\n"), "{output}");
     }
 }

@@ -136,12 +136,16 @@ impl Target {
         let _ = self.repo.shell(&format!("cd dir && {script}")).success();
     }
 
-    /// The archive is refused with these words in the first line, and this is the state.
+    /// The archive is refused with these words in the first line, or after it if it is damaged. This is the state.
     #[track_caller]
     fn assert_not_applied(&self, output: &Output, words: &str, state: &str) {
         let messages = output.messages();
         let first = messages.lines().next().unwrap_or_default();
-        let refused = output.code() == 128 && first.starts_with("fatal: ") && first.contains(words);
+        let damaged = messages.starts_with("fatal: the archive is damaged\ncaused by: ");
+        let is_damage = damaged || first == "fatal: the archive is incomplete";
+        let code = if is_damage { 11 } else { 128 };
+        let said = if damaged { &messages } else { first };
+        let refused = output.code() == code && said.starts_with("fatal: ") && said.contains(words);
         assert!(refused, "should say {words:?}\n{output}");
         assert_eq!(self.state(), state, "{output}");
         self.assert_nothing_outside();
@@ -198,4 +202,9 @@ const FILTERS: &str = "feedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedf
 
 fn applying(from: &str, to: &str) -> String {
     format!("applying {from} {to}\n")
+}
+
+/// The exit status after an archive that was cut to `len` bytes: without a byte, it is no archive.
+fn cut_status(len: usize) -> i32 {
+    if len == 0 { 128 } else { 11 }
 }

@@ -227,7 +227,7 @@ fn a_file_that_is_made_after_an_interruption() {
     let whole: Tree = many.chain(target()).collect();
     let archive = Archive::of_tree(TO, &whole);
     let directory = laid_down(FROM, &base());
-    assert_eq!(directory.apply(&archive[..archive.len() / 2]).code(), 128);
+    assert_eq!(directory.apply(&archive[..archive.len() / 2]).code(), 11);
     assert!(directory.directory().join("a000").exists());
     directory.script("echo mine >new");
     directory.assert_in_the_way(&[], &archive, &["new"]);
@@ -246,7 +246,7 @@ fn something_else_in_the_place_of_a_directory_after_an_interruption() {
     let last_archive = Archive::of_tree(&other, &last);
     for mine in ["echo mine >down", "ln -s kept down"] {
         let directory = laid_down(FROM, &base());
-        assert_eq!(directory.apply(&archive[..archive.len() / 2]).code(), 128);
+        assert_eq!(directory.apply(&archive[..archive.len() / 2]).code(), 11);
         directory.script(&format!("rm -r down && {mine}"));
         directory.assert_in_the_way(&[], &archive, &["down"]);
         directory.assert_in_the_way(&[], &last_archive, &["down"]);
@@ -264,7 +264,7 @@ fn a_file_in_the_place_of_one_that_was_deleted() {
     // The second run deletes what the first one may have left.
     for _ in 0..2 {
         let cut = directory.apply(&archive[..archive.len() - 4096]);
-        assert_eq!(cut.code(), 128);
+        assert_eq!(cut.code(), 11);
     }
     directory.script("mkdir deleted && echo mine >deleted/a");
     let old = Archive::of_tree(FROM, &base());
@@ -329,7 +329,7 @@ fn a_large_full_archive() {
         let directory = laid_down(FROM, &base());
         directory.script("echo mine >mine");
         let cut = directory.apply(&archive[..archive.len() - 2048]);
-        cut.assert_refused(128, &["the archive is incomplete"]);
+        cut.assert_refused(11, &["the archive is incomplete"]);
         let mut all = base();
         all.extend(tree([("mine", file("mine\n"))]));
         directory.assert_holds(FROM, &all);
