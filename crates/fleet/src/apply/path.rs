@@ -19,6 +19,9 @@ const PROTECT: Option<Protect> = Some(Protect {
 /// either. The limit also bounds the depth of directories.
 const LEN_MAX: usize = 4096;
 
+/// The longest name that most file systems store, in bytes. A longer one would be noticed only when its file is created.
+const NAME_MAX: usize = 255;
+
 /// A path below the directory: names that git accepts in a tree, joined by slashes, and not the state file.
 /// The directory may be a checkout; no archive reaches its `.git`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +53,17 @@ impl<'a> ArchivePath<'a> {
 
     fn checked(stated: &'a [u8], is_symlink: bool) -> Result<Self> {
         let bytes = stated.strip_suffix(b"/").unwrap_or(stated);
-        let first = bytes.split(|&byte| byte == b'/').next();
+        let mut names = bytes.split(|&byte| byte == b'/');
+        let is_long = names.clone().any(|name| name.len() > NAME_MAX);
         let refused = if bytes.contains(&0) {
             "has a NUL in it"
         } else if bytes.len() >= LEN_MAX {
             "is too long"
+        } else if is_long {
+            "has a name of more than 255 bytes"
         } else if stated.starts_with(b"/") {
             "is absolute"
-        } else if first.is_some_and(state_files::is_reserved) {
+        } else if names.next().is_some_and(state_files::is_reserved) {
             "is where the state is kept"
         } else if !is_valid(bytes, false, PROTECT) {
             refusal(bytes)
@@ -151,6 +157,7 @@ mod tests {
             b"a/.git-sluice",
             b".git-sluices",
             &b"a/".repeat(2048),
+            &b"n".repeat(255),
         ] {
             assert!(accepted(path), "{}", path.escape_ascii());
         }
@@ -195,6 +202,7 @@ mod tests {
             b".g\xe2\x80\x8cit/config",
             b"a\\.git\\config",
             &b"a/".repeat(2049),
+            &b"n".repeat(256),
         ] {
             assert!(!accepted(path), "{}", path.escape_ascii());
         }

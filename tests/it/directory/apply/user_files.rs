@@ -303,13 +303,18 @@ fn something_else_in_the_place_of_ours() {
     assert_eq!(mine, b"mine\n");
 }
 
-/// No file has the name, so none has to be deleted before the next archive.
+/// A name that is too long for a file system is noticed before the first change, and the next archive meets nothing of it.
 #[test]
 fn a_name_that_the_system_refuses() {
+    let named = tree([("changed", file("new\n")), (&"n".repeat(256), file("1\n"))]);
+    let words = "has a name of more than 255 bytes";
+    let directory = laid_down(FROM, &base());
+    let refused = directory.apply(&delta_with(FILTERS, [FROM, TO], [&base(), &named]));
+    directory.assert_not_applied(&refused, words, &format!("holds {FROM}\n"));
+    directory.assert_holds_soundly(FROM, &base());
     let directory = Target::empty();
-    let name = "n".repeat(256);
-    let refused = directory.apply(&Archive::of_tree(FROM, &tree([(&*name, file("1\n"))])));
-    refused.assert_refused(128, &["File name too long"]);
+    let refused = directory.apply(&Archive::of_tree(FROM, &named));
+    directory.assert_not_applied(&refused, words, &super::applying("-", FROM));
     directory.script("echo mine >mine");
     let _ = directory.apply(&Archive::of_tree(TO, &target())).success();
 }
