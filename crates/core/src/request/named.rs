@@ -50,15 +50,15 @@ impl Inputs<'_> {
     }
 
     /// The time of the entries of an archive of `treeish`.
-    pub(super) fn mtime(self, treeish: &Treeish) -> Result<u64> {
+    pub(super) fn mtime(self, repository: &Repository, treeish: &Treeish) -> Result<u64> {
         let Environment {
             is_stable,
             ref source_date_epoch,
             ..
         } = *self.environment;
         match &self.args.content.mtime {
-            Some(time) if is_stable => date::fixed_mtime(time),
-            Some(time) => date::mtime(time),
+            Some(time) if is_stable => date::fixed_mtime(time, &repository.location),
+            Some(time) => date::mtime(time, &repository.location),
             None if self.chooses_time(treeish) => clock::of_tree(source_date_epoch.as_deref()),
             None => Ok(treeish.time),
         }

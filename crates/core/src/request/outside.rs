@@ -48,7 +48,7 @@ impl KeyInputs<'_> {
         }
         let mut deciding = Deciding::default();
         self.add_format(repository, &mut deciding);
-        self.add_variables(&mut deciding)?;
+        self.add_variables(repository, &mut deciding)?;
         for archived in &self.content.repositories {
             self.add_repository(archived, repository, &mut deciding)?;
         }
@@ -86,7 +86,7 @@ impl KeyInputs<'_> {
     }
 
     /// Adds variables of the environment, and times that are not the same everywhere.
-    fn add_variables(&self, deciding: &mut Deciding) -> Result<()> {
+    fn add_variables(&self, repository: &Repository, deciding: &mut Deciding) -> Result<()> {
         let (args, environment) = (self.view.args, self.view.environment);
         let Defaults {
             literal,
@@ -107,7 +107,8 @@ impl KeyInputs<'_> {
         }
         if let Some(time) = &args.content.mtime {
             let name = [b"--mtime=", time.as_bytes()].concat();
-            deciding.add(date::fixed_mtime(time).is_err(), name, "the time");
+            let is_fixed = date::fixed_mtime(time, &repository.location).is_ok();
+            deciding.add(!is_fixed, name, "the time");
         }
         let is_local =
             self.view.text && self.content.times.dos != clock::dos(self.content.mtime, true)?;

@@ -165,7 +165,7 @@ impl<'a> Inputs<'a> {
         let naming = repositories[0].tree.view.naming.clone();
         // It has found objects already, and knows of those that the system refused.
         repositories[0].tree.reader = reader;
-        let mtime = self.mtime(&treeish)?;
+        let mtime = self.mtime(repository, &treeish)?;
         let is_stable = self.environment.is_stable;
         let times = times(format, mtime, is_stable, self.chooses_time(&treeish))?;
         let directory = self.environment.directory();

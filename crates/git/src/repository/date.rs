@@ -15,24 +15,25 @@ use sluice_base::error::{Error, Result, format_bytes};
 
 /// The numbers that git takes for seconds since 1970.
 const SECONDS: std::ops::RangeInclusive<u64> = 100_000_000..=4_102_444_799;
-/// The time of `--mtime` in seconds since 1970.
-pub fn mtime(value: &OsStr) -> Result<u64> {
+
+/// The time of `--mtime` in seconds since 1970. git runs in the repository at `location` if it has to parse the date.
+pub fn mtime(value: &OsStr, location: &GitLocation) -> Result<u64> {
     match value.to_str().and_then(exact) {
         Some(time) => Ok(time),
-        None => ask_git(value),
+        None => ask_git(value, location, &[]),
     }
 }
 
 /// The time of `--mtime` if it is the same on every machine and every day; refuses a time without a day, a time of day or a
 /// zone, and anything that git takes for the present.
-pub fn fixed_mtime(value: &OsStr) -> Result<u64> {
+pub fn fixed_mtime(value: &OsStr, location: &GitLocation) -> Result<u64> {
     if let Some(time) = value.to_str().and_then(exact) {
         return Ok(time);
     }
     // Two days, two times of day and two zones.
     let answers = [("86400", "UTC0"), ("1000000000", "AAA-5:45")]
         .map(|(now, zone)| [("GIT_TEST_DATE_NOW", now), ("TZ", zone)])
-        .map(|surroundings| ask_git_in(value, &surroundings));
+        .map(|surroundings| ask_git(value, location, &surroundings));
     let [one, other] = answers;
     let (one, other) = (one?, other?);
     if one == other {
@@ -50,16 +51,14 @@ fn exact(text: &str) -> Option<u64> {
     seconds.filter(|seconds| SECONDS.contains(seconds))
 }
 
-fn ask_git(value: &OsStr) -> Result<u64> {
-    ask_git_in(value, &[])
-}
-
-/// What git reads `value` as, with these variables of its environment.
-fn ask_git_in(value: &OsStr, surroundings: &[(&str, &str)]) -> Result<u64> {
+/// What git reads `value` as, in the repository at `location`, with these variables in addition to its environment. `rev-parse`
+/// reads dates only in a repository, and the process of a batch may run outside of any.
+fn ask_git(value: &OsStr, location: &GitLocation, surroundings: &[(&str, &str)]) -> Result<u64> {
     let given = |(name, text): &(&str, &str)| (name.into(), Some(text.into()));
+    let others = location.variables.iter().flat_map(|it| it.iter()).cloned();
     let location = GitLocation {
-        variables: Some(surroundings.iter().map(given).collect()),
-        ..GitLocation::default()
+        variables: Some(others.chain(surroundings.iter().map(given)).collect()),
+        ..location.clone()
     };
     let mut since = OsString::from("--since=");
     since.push(value);

@@ -150,7 +150,7 @@ fn answers_are_those_of_a_process_each() {
     repo.git(["config", "tar.shout.command", "tr a-z A-Z"]);
     let repo = repo.env("TZ", "UTC");
     repo.write("allowed", "a.txt\n");
-    let requests: [&[&str]; 28] = [
+    let requests: [&[&str]; 31] = [
         &["HEAD"],
         &["--format=zip", "HEAD"],
         &["nothing"],
@@ -179,6 +179,10 @@ fn answers_are_those_of_a_process_each() {
         &["help", "zoekt"],
         &["--exclude=**", "--fail-if-empty", "HEAD"],
         &["--manifest=fd:99", "HEAD"],
+        // git parses these dates, in a repository.
+        &["--mtime=2005-05-27 22:00", "HEAD"],
+        &["--stable", "--mtime=2005-05-27T22:00:00Z", "HEAD"],
+        &["--fail-if-varies", "--mtime=2005-05-27 22:00", "HEAD"],
     ];
     repo.write("user", "* export-ignore\n");
     repo.write("dir/user", "a.txt export-ignore\n");
