@@ -1,6 +1,10 @@
 //! The requests of a batch. Must not act on them.
 
-use std::{ffi::OsString, io::BufRead, os::unix::ffi::OsStringExt};
+use std::{
+    ffi::OsString,
+    io::{BufRead, Read},
+    os::unix::ffi::OsStringExt,
+};
 
 use sluice_base::error::{Error, Result};
 use sluice_git::pkt_line::{ReadError, read_line};
@@ -26,7 +30,7 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Option<Asked>> {
         return Ok(None);
     }
     let (mut words, mut bytes, mut wrong) = (Vec::new(), 0, None);
-    while let Some(line) = read_line(input).map_err(unreadable)? {
+    while let Some(line) = read_packet(input).map_err(unreadable)? {
         bytes += line.len();
         match line.strip_prefix(TOKEN) {
             Some(word) if bytes <= MAX_BYTES && !word.contains(&0) => {
@@ -41,6 +45,18 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Option<Asked>> {
         Some(reason) => Asked::Nothing(reason.to_owned()),
         None => Asked::Words(words),
     }))
+}
+
+/// Reads the line of the next packet; `None` for a flush. Any other packet without content also ends a request of
+/// `git upload-archive`. In a batch, it would make two requests of one and shift all later answers, so it is an empty line,
+/// which is refused.
+fn read_packet(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>, ReadError> {
+    let mut prefix = [0; 4];
+    input.read_exact(&mut prefix)?;
+    if prefix == *b"0000" {
+        return Ok(None);
+    }
+    read_line(&mut prefix.chain(input)).map(|line| Some(line.unwrap_or_default()))
 }
 
 fn unreadable(error: ReadError) -> Error {

@@ -403,15 +403,16 @@ fn many_requests_at_once() {
 fn what_is_no_request() {
     let repo = Repo::copy("basic");
     let mut batch = Batch::start(&repo);
-    for lines in [
-        &[&b"want x\n"[..], b"argument HEAD\n"][..],
-        &[b"argument a\0b"],
+    for packets in [
+        "000bwant x\n0011argument HEAD",
+        "0010argument a\0b",
+        // Packets that end a list of git's, after and before an argument.
+        "0011argument HEAD00040011argument HEAD",
+        "00010011argument HEAD",
+        "0002",
+        "0005\n",
     ] {
-        let mut bytes = Vec::new();
-        for line in lines {
-            encode::data_to_write(line, &mut bytes).unwrap();
-        }
-        encode::flush_to_write(&mut bytes).unwrap();
+        let bytes = [packets.as_bytes(), b"0000"].concat();
         batch.stdin.as_mut().unwrap().write_all(&bytes).unwrap();
         let refusal = batch.packet().expect("a refusal");
         assert!(refusal.starts_with(b"NACK "));
