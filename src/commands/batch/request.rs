@@ -13,6 +13,8 @@ use sluice_git::pkt_line::{ReadError, read_line};
 const TOKEN: &[u8] = b"argument ";
 /// The most bytes of the words of a request.
 const MAX_BYTES: usize = 64 << 20;
+/// The bytes that each word counts in addition to its own: short words take about as many once they are parsed.
+const WORD_COST: usize = 256;
 
 /// What was read.
 pub(super) enum Asked {
@@ -31,7 +33,7 @@ pub(super) fn read(input: &mut dyn BufRead) -> Result<Option<Asked>> {
     }
     let (mut words, mut bytes, mut wrong) = (Vec::new(), 0, None);
     while let Some(line) = read_packet(input).map_err(unreadable)? {
-        bytes += line.len();
+        bytes += line.len() + WORD_COST;
         match line.strip_prefix(TOKEN) {
             Some(word) if bytes <= MAX_BYTES && !word.contains(&0) => {
                 words.push(OsString::from_vec(word.to_vec()));

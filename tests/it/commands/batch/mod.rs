@@ -420,6 +420,12 @@ fn what_is_no_request() {
         let answer = batch.ask(&["HEAD"]);
         assert!(answer.status == 0 && is_complete(&answer.data));
     }
+    // Short words count more than their bytes.
+    let words = [&b"000eargument a".repeat(1 << 18)[..], b"0000"].concat();
+    batch.stdin.as_mut().unwrap().write_all(&words).unwrap();
+    let refusal = batch.packet().expect("a refusal");
+    assert_eq!(refusal, b"NACK the arguments have more than 64 MiB\n");
+    assert_eq!(batch.packet(), None);
     let refused = batch.ask(&["--remote=.", "HEAD"]);
     assert_eq!(
         refused.messages,
