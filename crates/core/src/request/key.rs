@@ -1,8 +1,9 @@
 //! The key of an archive: a hash of everything that affects its bytes, and of nothing else.
 //!
 //! User, host, path of the repository, threads, memory and reports are no part of it, so forks and mirrors share
-//! archives. Every value goes in with its name and its length. An archive that depends on more has no key; conversions
-//! that turn out to depend on more withdraw [`Shareable`](sluice_git::convert::Shareable) later.
+//! archives. Content of Git LFS is an exception: the path of its store is in the key. Every value goes in with its name and its
+//! length. An archive that depends on more has no key; conversions that turn out to depend on more withdraw
+//! [`Shareable`](sluice_git::convert::Shareable) later.
 
 use std::{
     collections::BTreeSet, ffi::OsString, fmt::Debug, fs::File, io::Read, os::unix::ffi::OsStrExt,
@@ -28,6 +29,7 @@ use sluice_base::error::Result;
 use sluice_cli as cli;
 use sluice_git::{
     attributes::{AttributeSettings, AttributeSource},
+    lfs::LfsFiles,
     odb::Replacements,
     pathspec::Defaults,
     repository::{settings::Umask, treeish::Treeish},
@@ -145,7 +147,7 @@ impl KeyInputs<'_> {
         }
         add_stored(*umask, *pax_notes, archived.big_file, &mut encoder);
         if covered == Covered::Archive {
-            add_treeish(archived.treeish, &mut encoder);
+            archived.add_source(&mut encoder);
             encoder.number("time", *mtime);
             if let Some(delta) = delta.as_deref() {
                 self.view.add_delta(delta, &mut encoder);
@@ -259,6 +261,26 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Adds what is archived, and the store of its LFS objects. A client of another store must not get them, although the
+    /// pointers are the same.
+    fn add_source(&self, encoder: &mut Encoder) {
+        let Treeish {
+            tree,
+            commit,
+            content,
+            reference: _,
+            // The time of the archive is that of the archived commit.
+            time: _,
+        } = self.treeish;
+        encoder.id("tree", tree);
+        let commit = commit.map_or_else(Vec::new, |id| id.as_slice().to_vec());
+        encoder.bytes("commit", commit);
+        encoder.bytes("commit content", content);
+        if let LfsFiles::Contents(store) = &self.attributes.lfs {
+            encoder.words("lfs store", &store.places());
+        }
+    }
+
     /// Adds how trees are read.
     fn add_trees(&self, encoder: &mut Encoder) {
         add_replacements(self.replacements, encoder);
@@ -302,7 +324,7 @@ impl ViewBuilder<'_> {
     ) -> Result<(), String> {
         for submodule in submodules {
             encoder.bytes("submodule", submodule.tree.view.filter.mount.prefix());
-            add_treeish(&submodule.treeish, encoder);
+            Reading::of(submodule).add_source(encoder);
             self.add_reading(submodule, encoder)?;
         }
         Ok(())
@@ -420,7 +442,7 @@ impl ViewBuilder<'_> {
             autocrlf,
             eol_crlf,
             drivers,
-            // Follows from the settings of filters. Where an object is does not change the object.
+            // Follows from the settings of filters. Only archives depend on the store, see `add_source`.
             lfs: _,
             // An archive that may lack files has no key.
             needs_files: _,
@@ -503,21 +525,6 @@ fn add_stored(umask: Umask, pax_notes: bool, big_file: u64, encoder: &mut Encode
     encoder.flag("notes", pax_notes);
     // A zip has the size of a larger file after the file.
     encoder.number("big file", big_file);
-}
-
-fn add_treeish(treeish: &Treeish, encoder: &mut Encoder) {
-    let Treeish {
-        tree,
-        commit,
-        content,
-        reference: _,
-        // The time of the archive is that of the archived commit.
-        time: _,
-    } = treeish;
-    encoder.id("tree", tree);
-    let commit = commit.map_or_else(Vec::new, |id| id.as_slice().to_vec());
-    encoder.bytes("commit", commit);
-    encoder.bytes("commit content", content);
 }
 
 fn add_replacements(replacements: &Replacements, encoder: &mut Encoder) {

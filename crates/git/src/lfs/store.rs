@@ -1,6 +1,7 @@
 //! The objects of the local store. What leaves the store is checked against its name: git-lfs compares sizes only.
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
@@ -40,6 +41,12 @@ impl LocalStore {
             directories,
             max_ahead,
         }
+    }
+
+    /// The real paths of the directories that exist. Stores with the same paths have the same objects.
+    pub fn places(&self) -> Vec<OsString> {
+        let places = self.directories.iter().map(|path| path.canonicalize());
+        places.flatten().map(PathBuf::into_os_string).collect()
     }
 
     /// The file of the object called `hash`; `None` if there is none.

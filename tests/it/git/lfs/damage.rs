@@ -96,6 +96,35 @@ fn objects_that_may_be_missing() {
     assert_ne!(etag(), Value::Null);
 }
 
+/// The cache shares content among the repositories of one store. Others get none of it, and no other ETag tells them of it.
+#[test]
+fn the_cache_keeps_stores_apart() {
+    let lfs = Lfs::with_files();
+    let from = lfs.repo.path().display().to_string();
+    let place = Repo::scratch();
+    place.git(["clone", "-q", "--bare", &from, "fork"]);
+    let fork = place.clone().at("fork");
+    let storage = format!("lfs.storage={from}/.git/lfs");
+    let sharing = fork.clone().with(["-c", &storage]);
+    let cache = format!("--cache={}", place.path().join("cache").display());
+    for (lfs_option, status) in [("--lfs=content", 128), ("--lfs=content-present", 0)] {
+        let words = [lfs_option, &cache, "--cache-always", "HEAD"];
+        let whole = lfs.repo.sluice(words).success();
+        let (told, output) = sharing.summary(words);
+        assert_eq!(told["cache"]["role"], "hit", "{told}");
+        assert!(output.success() == whole);
+        let refused = fork.sluice(words);
+        assert_eq!(refused.code(), status, "{refused}");
+        assert!(refused.messages().contains("not in the"), "{refused}");
+        let etag = lfs.repo.json(["info", lfs_option, "HEAD"])["etag"].take();
+        let condition = format!("--if-none-match={}", etag.as_str().expect("a tag"));
+        for (repo, status) in [(&sharing, 7), (&fork, status)] {
+            let asked = repo.sluice([lfs_option, &condition, "HEAD"]);
+            assert_eq!(asked.code(), status, "{asked}");
+        }
+    }
+}
+
 /// An object with other bytes than its name says never becomes a whole file, in memory or streamed.
 #[test]
 #[ignore = "slow"]
