@@ -201,6 +201,7 @@ impl ArchiveCommand<'_> {
         meter: Meter,
         stats: &mut RunStats,
     ) -> Result<()> {
+        archive::refuse_large(&request)?;
         let screen = self.screen();
         let console = Console::new(&mut *self.context.messages, screen);
         if let Some(range) = request.run.range {

@@ -36,6 +36,32 @@ fn a_large_archive_is_refused_before_its_first_byte() {
     let _ = limited(&repo, ("maxTime", 600), &["HEAD"]).success();
 }
 
+/// The limits are those of the request, even if the archive was made for another one that had none.
+#[test]
+fn archives_of_the_cache_have_limits() {
+    let repo = Repo::from("basic");
+    let place = Repo::scratch();
+    let cache = format!("--cache={}", place.path().join("cache").display());
+    for format in ["tar", "tar.gz", "zip"] {
+        let words = [&cache, &format!("--format={format}")[..], "HEAD"];
+        let _ = repo
+            .sluice([&words[..], &["--cache-always"]].concat())
+            .success();
+        for key in ["maxEntries", "maxSize", "maxTime"] {
+            for range in [&["--byte-range=0-9"][..], &[]] {
+                let refused = limited(&repo, (key, 0), &[&words[..], range].concat());
+                assert_eq!(refused.code(), OVER_LIMIT, "{format} {key}: {refused}");
+                assert!(refused.stdout.is_empty() && refused.messages().contains(key));
+            }
+        }
+        let (told, _) = repo
+            .clone()
+            .with(["-c", "sluice.maxEntries=100"])
+            .summary(words);
+        assert_eq!(told["cache"]["role"], "hit", "{told}");
+    }
+}
+
 /// An archive whose plan does not tell its length ends inside an entry.
 #[test]
 fn a_limit_that_is_met_later_cuts_the_archive() {

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use sluice_core::cache::{Account, CacheRequest, Failure, Key, Settings, deliver};
 
 use super::{Cache, Dice, LARGE, noisy};
-use crate::support::{forge, rounds};
+use crate::support::{forge, process::Running, rounds, tar_listing::is_complete};
 
 /// A client that never reads stops neither the process that writes the archive nor the other clients.
 #[test]
@@ -66,6 +66,28 @@ fn a_leader_outlives_its_client() {
     assert_eq!(producer.join().expect("waits only"), 141);
     cache.assert_role(&repo, "HEAD", "hit");
     cache.assert_tidy();
+}
+
+/// A client whose time is over gets no more bytes, whether another process creates the archive or it is complete.
+#[test]
+fn the_longest_time_ends_readers() {
+    let (cache, repo) = (Cache::new(), noisy(LARGE));
+    let limited = repo.clone().with(["-c", "sluice.maxTime=2"]);
+    let (producer, _) = cache.begin(&repo, "--cache-always HEAD", 1);
+    let follower = cache.begin(&limited, "HEAD", 1);
+    thread::sleep(Duration::from_millis(2200));
+    let assert_late = |(reader, start): (Running, Vec<u8>)| {
+        let cut = reader.finish();
+        assert_eq!(cut.code(), 13, "{cut}");
+        let refused = "fatal: the archive takes longer than sluice.maxTime allows\n";
+        assert!(cut.messages() == refused && !is_complete(&[start, cut.stdout].concat()));
+    };
+    assert_late(follower);
+    assert_eq!(producer.finish().code(), 0);
+    cache.assert_role(&repo, "HEAD", "hit");
+    let reader = cache.begin(&limited, "HEAD", 1);
+    thread::sleep(Duration::from_millis(2200));
+    assert_late(reader);
 }
 
 /// Two hundred producers are killed at random moments, and half of the others leave: whoever stays has all bytes.
@@ -154,6 +176,7 @@ fn nothing_is_written_behind_the_last_reader() {
     let order = CacheRequest {
         family: None,
         key: Ok(Key([7; 32])),
+        end: None,
         is_readable: &|_| true,
         is_shareable: &|| true,
     };

@@ -156,6 +156,7 @@ impl Scene {
         let order = CacheRequest {
             family: None,
             key: Ok(Key([process.number; 32])),
+            end: None,
             is_readable: &|_| true,
             is_shareable: &|| made.load(SeqCst) <= process.shareable,
         };

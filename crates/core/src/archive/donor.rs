@@ -169,9 +169,11 @@ impl Donor {
         let mark = out.len();
         let start = body.start.cast_unsigned();
         let copied = start.checked_add(body.packed).is_some_and(|end| {
-            reader
-                .copy(start..end, &mut |bytes| out.extend(bytes))
-                .is_ok()
+            let copied = reader.copy(start..end, &mut |bytes| {
+                out.extend(bytes);
+                Ok::<_, ()>(())
+            });
+            copied == Ok(body.packed)
         });
         if copied {
             return Some(body);

@@ -7,7 +7,7 @@
 
 use std::{collections::HashSet, io::Write};
 
-use super::survey::survey;
+use super::{measure::refuse_large, survey::survey};
 use crate::request::Request;
 use sluice_base::error::Result;
 use sluice_git::{
@@ -19,7 +19,8 @@ use sluice_git::{
     repository::promisors::{Fetched, Promisors},
 };
 
-/// The `request`, once all objects are there that its archive needs. git's messages go to `diagnostics`.
+/// The `request`, once all objects are there that its archive needs. git's messages go to `diagnostics`. Refuses an archive that
+/// turns out to be over a limit.
 pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Result<Request> {
     let Some(promisors) = request.run.promisors.clone() else {
         return Ok(request);
@@ -27,11 +28,11 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
     loop {
         let next = Next::of(&request, &promisors)?;
         if next.missing.is_empty() {
-            return Ok(request);
+            break;
         }
         match promisors.fetch(next.missing, diagnostics)? {
             Fetched::All => {}
-            Fetched::Unpromised => return Ok(request),
+            Fetched::Unpromised => break,
             // The attribute files that have come may leave out what is lost.
             Fetched::Lost(lost) if next.has_rules && lost.iter().all(is_content) => {}
             Fetched::Lost(lost) => return Err(promisors.could_not_fetch(&lost)),
@@ -40,9 +41,10 @@ pub(super) fn completed(mut request: Request, diagnostics: &mut dyn Write) -> Re
             reopen(&mut repository.tree.reader);
         }
         if next.is_last {
-            return Ok(request);
+            break;
         }
     }
+    refuse_large(&request).map(|()| request)
 }
 
 /// The `request`, once the trees and attribute files are there that decide about its files. No content is fetched.

@@ -93,14 +93,18 @@ pub fn measure(request: Request) -> Result<Measurement> {
     })
 }
 
-/// Refuses a `request` whose archive is over a limit, as far as that is known before its first byte.
-pub(super) fn refuse_large(request: &Request) -> Result<()> {
+/// Refuses a `request` whose archive is over a limit, as far as that is known before its first byte. Archives in the cache have
+/// to be measured too, because the process that created them may have had other limits.
+pub fn refuse_large(request: &Request) -> Result<()> {
     let limits = request.run.limits;
     if !limits.concern_plan() {
         return Ok(());
     }
+    let mut measured = request.clone();
+    // A partial clone may lack objects that are fetched later, and these do not make the archive vary.
+    measured.run.shareable = Shareable::default();
     // An archive that cannot be measured says why itself.
-    measure(request.clone()).map_or(Ok(()), |measured| {
+    measure(measured).map_or(Ok(()), |measured| {
         limits.refuse(measured.bytes.unwrap_or(0), measured.entries.unwrap_or(0))
     })
 }

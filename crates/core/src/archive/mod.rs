@@ -45,7 +45,9 @@ pub use donor::{Donor, Inheritance};
 pub use entry::record;
 pub use fetch::with_rules;
 pub use frame::frame;
-pub use measure::{Known, Measurement, UnknownReason, archive_length, measure, tar_length};
+pub use measure::{
+    Known, Measurement, UnknownReason, archive_length, measure, refuse_large, tar_length,
+};
 pub use range::send_range;
 pub use run::{ArchiveOutputs, RunStats, list_deletions, run};
 pub use share::share;

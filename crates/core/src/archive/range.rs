@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     fetch,
-    measure::{Chunk, Lengths, Measurer, measure, refuse_large},
+    measure::{Chunk, Lengths, Measurer, measure},
     run::{ArchiveOutputs, RunStats, Slice, run_slice},
     share,
 };
@@ -21,7 +21,7 @@ use crate::{
     cache::{Account, Role, Settings, StoredArchive},
     output::report::SentRange,
     plan::{Window, part::Entries},
-    request::Request,
+    request::{Limits, Request},
 };
 use sluice_base::{
     error::{Error, Result},
@@ -40,6 +40,7 @@ pub fn send_range(
     if request.content.format.command().is_some() {
         return Err(refused("a command of the configuration makes the archive"));
     }
+    let limits = request.run.limits;
     let cache = request.run.cache.take();
     let key = request.key.clone().ok();
     let mut account = Account {
@@ -49,10 +50,9 @@ pub fn send_range(
     };
     let found = cache.as_ref().zip(key.as_ref());
     let found = found.and_then(|(settings, key)| StoredArchive::open(settings, key));
-    let stored = match found {
-        Some(stored) => Some(send_stored(stored, range, outputs.destination, stats)?),
-        None => None,
-    };
+    let stored = found
+        .map(|stored| send_stored(stored, range, limits, outputs.destination, stats))
+        .transpose()?;
     let sent = stats.summary.bytes_out;
     let rest = match &stored {
         None => Some(range),
@@ -92,12 +92,17 @@ pub fn send_range(
 fn send_stored(
     mut stored: StoredArchive,
     range: ByteRange,
+    limits: Limits,
     destination: &mut dyn Write,
     stats: &mut RunStats,
 ) -> Result<Range<u64>> {
     let bytes = within(range, stored.bytes())?;
-    let sent = stored.send(bytes.clone(), destination);
-    stats.summary.bytes_out += sent.map_err(|error| Error::write(&error))?;
+    stats.summary.bytes_out += stored.copy(bytes.clone(), &mut |chunk| {
+        // The caller has checked everything except the time.
+        limits.refuse(0, 0)?;
+        let sent = destination.write_all(chunk);
+        sent.map_err(|error| Error::write(&error))
+    })?;
     Ok(bytes)
 }
 
@@ -110,9 +115,10 @@ fn complete(
     stats: &mut RunStats,
     account: &mut Account,
 ) -> Result<u64> {
+    let limits = request.run.limits;
     let stored = share::complete(settings, request, outputs.console, outputs.meter, account)?;
     let before = stats.summary.bytes_out;
-    let bytes = send_stored(stored, range, outputs.destination, stats)?;
+    let bytes = send_stored(stored, range, limits, outputs.destination, stats)?;
     if stats.summary.bytes_out - before == bytes.end - bytes.start {
         Ok(bytes.start)
     } else {
@@ -146,7 +152,6 @@ fn make(
             .hinted("add --cache=<dir>, so that the range comes from the cache"));
     }
     let request = fetch::completed(request, &mut outputs.console)?;
-    refuse_large(&request)?;
     let bytes = match range {
         ByteRange::From(first) => first..u64::MAX,
         ByteRange::Between(first, last) => first..last.saturating_add(1),

@@ -11,7 +11,6 @@ use std::{
 use super::{
     donor::Inheritance,
     fetch,
-    measure::refuse_large,
     prepare::{self, Prepared},
     writer::ArchiveWriter,
 };
@@ -67,7 +66,6 @@ pub struct RunStats {
 /// unfiltered: the destination has to be the input of the command.
 pub fn run(request: Request, mut outputs: ArchiveOutputs<'_>, stats: &mut RunStats) -> Result<()> {
     let request = fetch::completed(request, &mut outputs.console)?;
-    refuse_large(&request)?;
     let mut destination = Counted {
         inner: outputs.destination,
         bytes: 0,

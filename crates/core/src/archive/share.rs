@@ -11,7 +11,7 @@ use super::{
 use crate::{
     cache::{self, Account, CacheRequest, Failure, Settings, StoredArchive},
     request::{
-        Content, Request,
+        Content, Limits, Request,
         format::{Container, Format},
     },
 };
@@ -32,13 +32,9 @@ pub fn share(
     stats: &mut RunStats,
 ) -> Result<()> {
     let shareable = request.run.shareable.clone();
-    let family = request.family.filter(|_| is_copied(&request.content));
-    let order = CacheRequest {
-        family,
-        key: request.key.clone(),
-        is_readable: &|notes| donor::counts(notes).is_ok(),
-        is_shareable: &|| shareable.holds(),
-    };
+    let is_shareable = || shareable.holds();
+    let order = order(&request, &is_shareable);
+    let family = order.family;
     let is_tar = request.content.format.row().container == Container::Tar;
     if let Some(delta) = &request.content.delta {
         stats.summary.changes = Some(delta.counts);
@@ -94,13 +90,8 @@ pub(super) fn complete(
     account: &mut Account,
 ) -> Result<StoredArchive> {
     let shareable = request.run.shareable.clone();
-    let family = request.family.filter(|_| is_copied(&request.content));
-    let order = CacheRequest {
-        family,
-        key: request.key.clone(),
-        is_readable: &|notes| donor::counts(notes).is_ok(),
-        is_shareable: &|| shareable.holds(),
-    };
+    let is_shareable = || shareable.holds();
+    let order = order(&request, &is_shareable);
     // Somebody has asked for the archive before, since a part of it is asked for.
     let settings = Settings {
         always: true,
@@ -116,6 +107,17 @@ pub(super) fn complete(
         produce(request, outputs, &mut RunStats::default())
     };
     cache::complete(&settings, order, produce, account).map_err(failed)
+}
+
+/// What the cache has to know of `request`.
+fn order<'a>(request: &Request, is_shareable: &'a (dyn Fn() -> bool + Sync)) -> CacheRequest<'a> {
+    CacheRequest {
+        key: request.key.clone(),
+        family: request.family.filter(|_| is_copied(&request.content)),
+        is_readable: &|notes| donor::counts(notes).is_ok(),
+        is_shareable,
+        end: request.run.limits.end,
+    }
 }
 
 /// Makes the archive of `request`. Returns the notes that go with it.
@@ -154,6 +156,7 @@ fn failed(failure: Failure<Error>) -> Error {
         Failure::Producer(error) => error,
         Failure::Client(error) => Error::write(&error),
         Failure::Busy => Error::busy(),
+        Failure::Late => Limits::late(),
         Failure::Bypass(reason) => {
             Error::fatal("the cache cannot hold this archive").caused_by(reason)
         }

@@ -9,6 +9,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::FileExt,
     sync::Arc,
+    time::Instant,
 };
 
 use super::{entry::DATA, request::Failure};
@@ -26,6 +27,8 @@ pub(super) enum Stop {
     Damaged,
     /// The file differs from the part that the client has.
     Differs,
+    /// The time of the request is over.
+    Late,
 }
 
 impl Stop {
@@ -33,6 +36,7 @@ impl Stop {
         match self {
             Self::Client(error) => Failure::Client(error),
             Self::Damaged | Self::Differs => Failure::Differs,
+            Self::Late => Failure::Late,
         }
     }
 
@@ -41,6 +45,7 @@ impl Stop {
             Self::Client(error) => error,
             Self::Damaged => io::Error::other("a file of the cache is damaged"),
             Self::Differs => differs(),
+            Self::Late => io::ErrorKind::TimedOut.into(),
         }
     }
 }
@@ -56,15 +61,24 @@ pub(super) struct Client<'a> {
     sent: u64,
     /// The file that holds the bytes that were sent, unless nothing was.
     reference_file: Option<Arc<File>>,
+    /// When the time of the request is over.
+    pub(super) end: Option<Instant>,
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(output: Option<&'a File>) -> Self {
+    pub(super) fn new(output: Option<&'a File>, end: Option<Instant>) -> Self {
         Self {
             output,
             sent: 0,
             reference_file: None,
+            end,
         }
+    }
+
+    /// Fails once the time of the request is over.
+    pub(super) fn check_time(&self) -> Result<(), Stop> {
+        let is_late = self.end.is_some_and(|end| Instant::now() >= end);
+        (!is_late).then_some(()).ok_or(Stop::Late)
     }
 
     /// Whether anybody takes the archive.

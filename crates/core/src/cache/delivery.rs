@@ -106,7 +106,7 @@ impl<'a> Delivery<'a> {
         account.key = order.key.as_ref().ok().map(Key::hex);
         Self {
             settings,
-            client: Client::new(output),
+            client: Client::new(output, order.end),
             is_shareable: order.is_shareable,
             is_readable: order.is_readable,
             family: order.family,
@@ -219,6 +219,7 @@ impl<'a> Delivery<'a> {
         };
         directory::touch(file);
         while let Some(end) = contents.next_end() {
+            self.client.check_time()?;
             let sent = match contents.verify(file) {
                 Ok(()) => self.client.catch_up(file, end),
                 Err(Damaged) => Err(Stop::Damaged),
@@ -322,10 +323,10 @@ impl<'a> Delivery<'a> {
             0 => self.begun,
             _ => Instant::now(),
         };
-        let end = self
-            .settings
-            .wait
-            .and_then(|limit| since.checked_add(limit));
+        let wait = self.settings.wait;
+        let wait = wait.and_then(|limit| since.checked_add(limit));
+        // The time of a request goes on while it waits.
+        let end = wait.into_iter().chain(self.client.end).min();
         Job::wait(&self.settings.directory, jobs, end)
     }
 }

@@ -282,7 +282,8 @@ impl Contents {
         }
     }
 
-    /// Like [`chunk_with`](Self::chunk_with), but a chunk that was verified last is not read again.
+    /// The verified chunk of `file` that holds byte `at` of the archive, and the position of the chunk in the archive. The chunk
+    /// of the last call is not read again.
     pub(super) fn chunk_around(&mut self, file: &File, at: u64) -> Result<(u64, &[u8]), Damaged> {
         let number = at / CHUNK;
         if self.chunk.is_empty() || self.next != number + 1 {
@@ -293,14 +294,6 @@ impl Contents {
             }
         }
         Ok((number * CHUNK, &self.chunk))
-    }
-
-    /// The verified chunk of `file` that holds byte `at` of the archive, and the position of the chunk in the archive.
-    pub(super) fn chunk_with(&mut self, file: &File, at: u64) -> Result<(u64, &[u8]), Damaged> {
-        self.next = at / CHUNK;
-        let start = self.next * CHUNK;
-        self.verify(file)?;
-        Ok((start, &self.chunk))
     }
 }
 
@@ -405,7 +398,7 @@ mod tests {
             let found = [(); 3].map(|()| contents.verify(&file));
             assert_eq!(found, [Ok(()), Err(Damaged), Ok(())]);
             assert_eq!(contents.next_end(), None);
-            let last = contents.chunk_with(&file, 2 * CHUNK + 99);
+            let last = contents.chunk_around(&file, 2 * CHUNK + 99);
             assert_eq!(last.expect("sound"), (2 * CHUNK, &[7; 100][..]));
         }
     }

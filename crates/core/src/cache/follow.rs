@@ -39,6 +39,7 @@ pub(super) fn follow(
     let mut reader = None;
     let mut idle = 0;
     loop {
+        client.check_time()?;
         let header = match FileProgress::read(file, key) {
             Ok(header) => header,
             Err(Damaged) => return Ok(unreadable()),

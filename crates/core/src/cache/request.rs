@@ -1,6 +1,9 @@
 //! A request to the cache, and the account of what the cache did.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    time::Instant,
+};
 
 /// What decides the bytes of an archive, as a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +49,8 @@ pub struct CacheRequest<'a> {
     pub is_readable: &'a dyn Fn(&[u8]) -> bool,
     /// Whether all that was written so far, and the next write, follow from the key alone. Once false, always false.
     pub is_shareable: &'a (dyn Fn() -> bool + Sync),
+    /// When the time of the request is over: the end of waiting and of reading. `produce` looks at the clock itself.
+    pub end: Option<Instant>,
 }
 
 /// The part of one process in the work.
@@ -97,6 +102,8 @@ pub enum Failure<E> {
     Differs,
     /// The archive cannot be in the directory, for this reason, and no client takes it.
     Bypass(String),
+    /// The time of the request is over.
+    Late,
     /// There was no turn to produce within the time of [`Settings::wait`](super::Settings::wait).
     Busy,
 }

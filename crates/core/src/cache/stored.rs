@@ -1,11 +1,6 @@
 //! A complete archive of the directory, of which parts are read.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-    ops::Range,
-    sync::Arc,
-};
+use std::{fs::File, ops::Range, sync::Arc};
 
 use super::{
     directory::{self, CacheDirectory},
@@ -14,10 +9,6 @@ use super::{
     request::Key,
     settings::Settings,
 };
-
-/// A part of a file that is not as its producer wrote it.
-#[derive(Debug)]
-pub struct BadChunk;
 
 /// An archive that is complete.
 pub struct StoredArchive {
@@ -67,39 +58,29 @@ impl StoredArchive {
         std::mem::take(&mut self.contents.notes)
     }
 
-    /// Passes the bytes `range` of the archive to `take`. Fails at a part of the file that is damaged.
-    pub fn copy(&mut self, range: Range<u64>, take: &mut dyn FnMut(&[u8])) -> Result<(), BadChunk> {
-        let mut at = range.start;
-        while at < range.end {
-            let found = self.contents.chunk_around(&self.file, at);
-            let (start, chunk) = found.map_err(|Damaged| BadChunk)?;
-            let within = |position: u64| (position - start).min(chunk.len() as u64) as usize;
-            let wanted = &chunk[within(at)..within(range.end)];
-            if wanted.is_empty() {
-                return Err(BadChunk);
-            }
-            take(wanted);
-            at += wanted.len() as u64;
-        }
-        Ok(())
-    }
-
     /// The length of the archive, in bytes.
     pub fn bytes(&self) -> u64 {
         self.contents.produced
     }
 
-    /// Sends the bytes `range` of the archive to `destination`, up to a part of the file that is damaged. Returns the
-    /// number of bytes.
-    pub fn send(&mut self, range: Range<u64>, destination: &mut dyn Write) -> io::Result<u64> {
+    /// Passes the bytes `range` of the archive to `take`, up to a part of the file that is damaged. Returns the number of bytes.
+    pub fn copy<E>(
+        &mut self,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<u64, E> {
         let mut at = range.start;
         while at < range.end {
-            let Ok((start, chunk)) = self.contents.chunk_with(&self.file, at) else {
+            let Ok((start, chunk)) = self.contents.chunk_around(&self.file, at) else {
                 break;
             };
             let within = |position: u64| (position - start).min(chunk.len() as u64) as usize;
             let wanted = &chunk[within(at)..within(range.end)];
-            destination.write_all(wanted)?;
+            // The archive ends before the range.
+            if wanted.is_empty() {
+                break;
+            }
+            take(wanted)?;
             at += wanted.len() as u64;
         }
         Ok(at - range.start)

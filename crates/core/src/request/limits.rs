@@ -7,14 +7,15 @@ use sluice_base::error::{Error, Result};
 use sluice_git::{environment::Environment, repository::Repository};
 
 /// The key of the longest time that a request may take.
-pub(super) const MAX_TIME: &str = "sluice.maxTime";
+const MAX_TIME: &str = "sluice.maxTime";
 const MAX_SIZE: &str = "sluice.maxSize";
 const MAX_ENTRIES: &str = "sluice.maxEntries";
 
 /// The most that an archive may take.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    end: Option<Instant>,
+    /// When the time of the request is over.
+    pub(crate) end: Option<Instant>,
     /// Bytes before any compression.
     bytes: Option<u64>,
     entries: Option<u64>,
@@ -60,8 +61,15 @@ impl Limits {
         } else {
             return Ok(());
         };
-        Err(Error::over_limit(format!(
-            "the archive {what} than {key} allows"
-        )))
+        Err(over(what, key))
     }
+
+    /// The failure of a request whose time is over.
+    pub(crate) fn late() -> Error {
+        over("takes longer", MAX_TIME)
+    }
+}
+
+fn over(what: &str, key: &str) -> Error {
+    Error::over_limit(format!("the archive {what} than {key} allows"))
 }

@@ -2,10 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{
-    configuration::{Config, absolute},
-    limits::MAX_TIME,
-};
+use super::configuration::{Config, absolute};
 use crate::cache::Settings;
 use sluice_base::error::{Error, Result};
 use sluice_cli::{Args, Sharing};
@@ -73,8 +70,6 @@ fn configured(
         Some(jobs) => Some((*jobs).into()),
         None => config.number("sluice.cacheJobs")?,
     };
-    let wait = config.duration(*cache_wait, "sluice.cacheWait")?;
-    let max_time = config.duration(None, MAX_TIME)?;
     Ok(Some(Settings {
         directory: environment.cwd.join(directory),
         size: size.unwrap_or(DEFAULT_SIZE),
@@ -87,8 +82,7 @@ fn configured(
         jobs: jobs
             .filter(|&jobs| jobs > 0)
             .map(|jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
-        // The time of a request goes on while it waits.
-        wait: wait.into_iter().chain(max_time).min(),
+        wait: config.duration(*cache_wait, "sluice.cacheWait")?,
         fault: None,
     }))
 }

@@ -38,4 +38,4 @@ pub use delivery::{complete, deliver, unusable};
 pub use entry::LAYOUT;
 pub use request::{Account, CacheRequest, Failure, Key, Produce, Role};
 pub use settings::Settings;
-pub use stored::{BadChunk, StoredArchive};
+pub use stored::StoredArchive;
