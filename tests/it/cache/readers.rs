@@ -70,6 +70,7 @@ fn a_leader_outlives_its_client() {
 
 /// A client whose time is over gets no more bytes, whether another process creates the archive or it is complete.
 #[test]
+#[ignore = "slow"]
 fn the_longest_time_ends_readers() {
     let (cache, repo) = (Cache::new(), noisy(LARGE));
     let limited = repo.clone().with(["-c", "sluice.maxTime=2"]);
