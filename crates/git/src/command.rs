@@ -67,10 +67,8 @@ impl CommandContext {
         self.location.set_as_git_does(command);
         if let Some(directory) = &self.directory {
             // From there, a relative path would lead elsewhere.
-            if let Some(git_dir) = self.location.named_git_dir() {
-                command.env("GIT_DIR", git_dir);
-            }
-            command.current_dir(directory);
+            let git_dir = self.location.named_git_dir().map(|it| ("GIT_DIR", it));
+            command.envs(git_dir).current_dir(directory);
         }
         command
             .env("GIT_PREFIX", OsStr::from_bytes(&self.prefix))

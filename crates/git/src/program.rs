@@ -139,8 +139,8 @@ impl GitLocation {
         let Some(exec_path) = self.exec_path() else {
             return;
         };
-        let first = path::absolute(&exec_path).unwrap_or_else(|_| (&exec_path).into());
-        let mut paths = first.into_os_string();
+        let first = path::absolute(&exec_path);
+        let mut paths = first.map_or_else(|_| exec_path.clone(), PathBuf::into_os_string);
         paths.push(":");
         let others = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATHS.into());
         // git has started this process.

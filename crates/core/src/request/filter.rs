@@ -484,13 +484,10 @@ fn fit_tree(path: &OsStr) -> Result<()> {
 fn fit_paths(patterns: &[OsString]) -> Result<()> {
     for pattern in patterns.iter().map(|pattern| pattern.as_bytes()) {
         if let Some(spelling) = exclude::matching_spelling(pattern) {
-            return Err(
-                Error::usage(format_bytes("--exclude='{}' matches no path", &[pattern]))
-                    .caused_by(
-                        "a pattern with '/' starts at the root of the tree, without './' or '../'",
-                    )
-                    .hinted(format_bytes("--exclude='{}'", &[&spelling])),
-            );
+            let refused = format_bytes("--exclude='{}' matches no path", &[pattern]);
+            let cause = "a pattern with '/' starts at the root of the tree, without './' or '../'";
+            let refused = Error::usage(refused).caused_by(cause);
+            return Err(refused.hinted_command("--exclude={}", &[&spelling]));
         }
     }
     Ok(())

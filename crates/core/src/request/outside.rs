@@ -12,7 +12,7 @@ use sluice_deflate::Dialect;
 use super::{
     archived::ArchivedRepository,
     clock,
-    format::Format,
+    format::{Format, INTERNAL_GZIP},
     gzip,
     key::{KeyInputs, Reading},
 };
@@ -22,9 +22,6 @@ use sluice_git::{
     pathspec::Defaults,
     repository::{Repository, date, replacements},
 };
-
-/// The value of `tar.<format>.command` that means git itself.
-const GIT_ITSELF: &str = "git archive gzip";
 
 /// The names of what decides, each once, with what it decides about.
 #[derive(Default)]
@@ -73,7 +70,7 @@ impl KeyInputs<'_> {
         deciding.add(is_other && !is_umask_given, "tar.umask", "permissions");
         let key = format!("tar.{}.command", self.content.format_name);
         let command = repository.config.string(&key);
-        let has_command = command.is_some_and(|command| command != GIT_ITSELF);
+        let has_command = command.is_some_and(|command| command != INTERNAL_GZIP);
         let is_configured = match format {
             Format::Filtered(_) => true,
             Format::TarGz(_, dialect) => {

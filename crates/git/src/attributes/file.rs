@@ -65,8 +65,7 @@ pub fn parse<'a>(
         let line = match line.strip_suffix(b"\n") {
             // git reads lines of a file without the carriage return at their end.
             Some(line) if !origin.in_tree => line.strip_suffix(b"\r").unwrap_or(line),
-            Some(line) => line,
-            None => line,
+            other => other.unwrap_or(line),
         };
         let mut complain = |what: Complaint<'_>| what.tell(origin.name, at + 1, complaints);
         match parse_line(at + 1, up_to_nul(line), origin.macros) {

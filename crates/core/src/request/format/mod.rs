@@ -18,7 +18,7 @@ use table::{COMPRESSED, GZIP, TAR, ZIP};
 pub use table::{Container, Format, FormatRow};
 
 /// The command of the configuration that means the built-in compressor, as in git.
-const INTERNAL_GZIP: &str = "git archive gzip";
+pub(super) const INTERNAL_GZIP: &str = "git archive gzip";
 
 /// The extensions of archives whose compression is not built in, with the command that a format of the configuration may have.
 /// `None` if no command reads a tar and writes such an archive.
