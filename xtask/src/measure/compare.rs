@@ -7,7 +7,6 @@
 mod args;
 mod contender;
 pub(crate) mod equality;
-mod filters;
 mod hyperfine;
 mod report;
 mod watched;
@@ -45,18 +44,9 @@ fn compare(args: &Args, repo: &Path, binary: &Path, results: &mut Value) -> Resu
     let directory = repository_directory(repo)?;
     let mut report = report::archived(&args.rev, &directory)?;
     for format in &args.format {
-        let mut contenders = contenders(args, format, binary);
+        let contenders = contenders(args, format, binary);
         let bytes = equality::check(&contenders, &directory)?;
         report += &report::equality(bytes);
-        let filtered = if args.filters {
-            Some(filters::find(&args.rev, &contenders[1], &directory)?)
-        } else {
-            None
-        };
-        if let Some(filtered) = &filtered {
-            contenders.extend(filtered.contenders.iter().cloned());
-            report += &report::filters(&filtered.notes);
-        }
         let timings = hyperfine::measure(&contenders, &directory, args)?;
         let watched = watched::measure(&contenders, &directory, &args.to)?;
         report += &report::table(&contenders, &timings, &watched);

@@ -4,13 +4,13 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 
-use super::usage;
 use crate::{binary, process, scratch};
 
 /// Time the first archive, the tests, and a change in one file, from a clean clone
@@ -28,45 +28,36 @@ const CHANGED: &str = "crates/core/src/plan/walk.rs";
 
 /// A command to time in the clone, and the folder of the target folder in which it compiles.
 struct Step {
-    words: &'static [&'static str],
+    words: &'static str,
     target: &'static str,
     what: &'static str,
 }
 
 const STEPS: [Step; 4] = [
     Step {
-        words: &[
-            "cargo",
-            "run",
-            "--release",
-            "--locked",
-            "--bin",
-            "git-sluice",
-            "--",
-            "HEAD",
-        ],
+        words: "cargo run --release --locked --bin git-sluice -- HEAD",
         target: "release",
         what: "first archive, clean",
     },
     Step {
-        words: &["cargo", "test", "--locked", "--no-run"],
+        words: "cargo test --locked --no-run",
         target: "test",
         what: "tests compiled, clean",
     },
     Step {
-        words: &["cargo", "test", "--locked"],
+        words: "cargo test --locked",
         target: "test",
         what: "tests run",
     },
     Step {
-        words: &["cargo", "test", "--locked", "--no-run"],
+        words: "cargo test --locked --no-run",
         target: "test",
         what: "tests compiled after a change in one file",
     },
 ];
 
 const CI: Step = Step {
-    words: &[".ci/run"],
+    words: ".ci/run",
     target: "ci",
     what: "all checks, clean",
 };
@@ -103,13 +94,13 @@ impl Step {
     fn time(&self, clone: &Path, place: &Path) -> Result<()> {
         let log: PathBuf = place.with_extension("log");
         let said = std::fs::File::create(&log)?;
-        let [program, words @ ..] = self.words else {
-            unreachable!("each step has a program")
-        };
+        let words = self.words;
+        let mut split = words.split(' ');
+        let program = split.next().unwrap_or_default();
         let before = cpu_seconds()?;
         let begun = Instant::now();
         let status = Command::new(program)
-            .args(words)
+            .args(split)
             .current_dir(clone)
             .env("CARGO_TARGET_DIR", place.join(self.target))
             .stdin(Stdio::null())
@@ -117,7 +108,6 @@ impl Step {
             .stderr(said)
             .status()?;
         let wall = begun.elapsed().as_secs_f64();
-        let words = process::quote(self.words.iter().copied());
         ensure!(status.success(), "'{words}' failed: see {}", log.display());
         let cpu = cpu_seconds()? - before;
         std::fs::remove_file(&log)?;
@@ -126,8 +116,15 @@ impl Step {
     }
 }
 
-/// The time that all processes took which have ended, in seconds of all cores together.
+/// The time that all processes took which have ended, in the program and in the kernel, in seconds of all cores together.
 fn cpu_seconds() -> Result<f64> {
-    let usage = usage::of_children()?;
-    Ok(usage::user_seconds(&usage) + usage::system_seconds(&usage))
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer leads to room for the structure, and zeros are a value of it.
+    let (returned, usage) = unsafe {
+        let returned = libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        (returned, usage.assume_init())
+    };
+    ensure!(returned == 0, std::io::Error::last_os_error());
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok(seconds(usage.ru_utime) + seconds(usage.ru_stime))
 }

@@ -8,8 +8,6 @@ mod cost;
 mod figures;
 mod header;
 mod median;
-mod suite;
-mod usage;
 
 use clap::Subcommand;
 
@@ -26,7 +24,6 @@ enum Measurement {
     Cold(cold::Args),
     Compare(compare::Args),
     Cost(cost::Args),
-    Suite(suite::Args),
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -35,6 +32,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Measurement::Cold(args) => cold::run(args),
         Measurement::Compare(args) => compare::run(args),
         Measurement::Cost(args) => cost::run(args),
-        Measurement::Suite(args) => suite::run(args),
     }
 }

@@ -40,10 +40,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "F,…", value_delimiter = ',', default_value = "tar")]
     pub(super) format: Vec<String>,
 
-    /// Measure git-sluice with filters, too: a thousand patterns, directories and large files left out
-    #[arg(long)]
-    pub(super) filters: bool,
-
     /// Write the medians to benches/figures.json, as the measurement of this name
     #[arg(long, value_name = "NAME")]
     pub(super) record: Option<String>,

@@ -37,11 +37,6 @@ pub(super) fn equality(bytes: u64) -> String {
     format!("The archives of git and git-sluice are equal, {bytes} bytes each.\n\n")
 }
 
-/// What is above a table with filters: what each leaves out.
-pub(super) fn filters(notes: &str) -> String {
-    format!("git-sluice with filters:\n\n{notes}\n")
-}
-
 /// A table: for each sink one row a contender, the first of which the ratios refer to.
 pub(super) fn table(
     contenders: &[Contender],
