@@ -155,7 +155,7 @@ func TestSubmodules(t *testing.T) {
 			p.git("rm", "-q", "moved")
 			p.write("moved", "alpha\n")
 			p.commit()
-		}, index.Whole},
+		}, index.Delta},
 	} {
 		p.decide(decision)
 	}
