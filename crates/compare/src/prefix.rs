@@ -13,6 +13,8 @@ use sluice_git::{
     tree::{TreeRules, TreeStep, Trees},
 };
 
+/// The longest name that most file systems store, in bytes.
+const NAME_MAX: usize = 255;
 /// The most directories in front of the paths.
 const DEPTH_MAX: usize = 64;
 
@@ -86,18 +88,19 @@ pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     if most == 0 { begin(table, names) } else { best }
 }
 
-/// What all entries begin with: the directory that they share, or a prefix without a slash at its end.
+/// What all entries begin with: the directory that they share, or a prefix without a slash in front of most of `names`.
 fn begin(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     let shared = shared(table);
-    let paths = || table.sorted().map(|it| first(table.path(it)));
-    let Some(path) = paths().next().filter(|_| shared.is_empty()) else {
+    let roots: HashSet<&[u8]> = table.sorted().map(|it| first(table.path(it))).collect();
+    let Some(root) = roots.iter().min().filter(|_| shared.is_empty()) else {
         return shared;
     };
-    let mut prefixes = (1..path.len()).map(|len| &path[..len]);
-    let found = prefixes.find(|prefix| {
-        let mut below = paths().map(|path| path.strip_prefix(*prefix));
-        below.all(|name| name.is_some_and(|name| names.contains(name)))
-    });
+    let matches = |prefix: &&[u8]| {
+        let below = roots.iter().filter_map(|root| root.strip_prefix(*prefix));
+        below.filter(|name| names.contains(*name)).count()
+    };
+    let prefixes = (1..root.len().min(NAME_MAX)).map(|len| &root[..len]);
+    let found = prefixes.filter(|it| matches(it) > 0).max_by_key(matches);
     found.unwrap_or_default().to_vec()
 }
 

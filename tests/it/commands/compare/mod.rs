@@ -153,6 +153,8 @@ fn the_prefix_is_found() {
             "{prefix}\n{output}"
         );
     }
+    let archive = repo.archive_of("--format=tar --prefix=p-1 --add-virtual-file=p-1x:x HEAD");
+    assert_eq!(repo.compare_bytes(&archive, "HEAD src").code(), 0);
     let archive = repo.archive_of("--format=tar --prefix=a/b/ v1");
     assert_eq!(repo.compare_bytes(&archive, "--prefix=a/b/ v1").code(), 0);
     assert_eq!(repo.compare_bytes(&archive, "--prefix=a/ v1").code(), 1);
