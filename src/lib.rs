@@ -96,8 +96,7 @@
 //!   (`git::odb::faults`).
 //! * Only the binary touches arguments, standard streams, signals and environment variables. `git::environment` reads all
 //!   variables that decide something, through its caller, and nothing else in the library asks for one. What the search for
-//!   programs (`PATH`, `GIT_EXEC_PATH`), temporary files (`TMPDIR`) and the C library's time zone (`TZ`) need is that of the
-//!   process.
+//!   programs (`PATH`), temporary files (`TMPDIR`) and the C library's time zone (`TZ`) need is that of the process.
 //! * Missing objects of a partial clone are fetched when `git archive` would fetch them, before the first byte and by the
 //!   installed git, and only those that git would fetch. Objects of a submodule come from its own promisor remotes. Answers
 //!   about an archive and servers fetch nothing.

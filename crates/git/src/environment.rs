@@ -19,7 +19,7 @@ use super::{
         syntax::{parse_key, parse_parameters},
         value::parse_truth,
     },
-    program::{GitLocation, GivenVariables, INHERITED},
+    program::{CallerVariables, GitLocation, GivenVariables, INHERITED},
 };
 use sluice_base::{
     error::{Error, Result, format_bytes},
@@ -195,7 +195,14 @@ impl Environment {
         let path = |name: &str| variable(name).map(PathBuf::from);
         Ok(Self {
             cwd,
-            location: GitLocation::default(),
+            location: GitLocation {
+                caller: CallerVariables {
+                    paths: variable("PATH"),
+                    exec_path: variable("GIT_EXEC_PATH"),
+                    git_dir: path("GIT_DIR"),
+                },
+                ..GitLocation::default()
+            },
             discovery: DiscoveryVariables {
                 git_dir: path("GIT_DIR"),
                 common_dir: path("GIT_COMMON_DIR"),
@@ -258,13 +265,14 @@ impl Environment {
         git_dir: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self> {
+        let given = Some(inherited(&variable));
+        let mut environment = Self::read(cwd.clone(), variable)?;
         let location = GitLocation {
-            directory: WorkingDirectory::Other(cwd.clone()),
             git_dir: git_dir.map(|git_dir| cwd.join(git_dir)),
-            work_tree: None,
-            variables: Some(inherited(&variable)),
+            directory: WorkingDirectory::Other(cwd),
+            variables: given,
+            ..environment.location
         };
-        let mut environment = Self::read(cwd, variable)?;
         if location.git_dir.is_some() {
             environment.discovery.git_dir = location.git_dir.clone();
         }
@@ -280,11 +288,10 @@ impl Environment {
         Self {
             cwd: self.cwd.clone(),
             location: GitLocation {
-                directory: self.directory().clone(),
                 git_dir: Some(git_dir.clone()),
                 // git refuses a git directory whose work tree is missing.
                 work_tree: Some(git_dir.clone()),
-                variables: self.location.variables.clone(),
+                ..self.location.clone()
             },
             discovery: DiscoveryVariables {
                 git_dir: Some(git_dir),

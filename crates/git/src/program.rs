@@ -16,7 +16,6 @@
 
 use std::{
     convert::identity,
-    env,
     ffi::{OsStr, OsString},
     io::{self, Read, Write},
     os::unix::{
@@ -45,8 +44,6 @@ const USAGE: i32 = 129;
 
 /// The variable with a hash of the words with which this program has started git.
 pub const ASKED: &str = "GIT_SLUICE_ASKED";
-/// The variable with the directory of git's own programs.
-const EXEC_PATH: &str = "GIT_EXEC_PATH";
 /// What git takes for `PATH` if that is not set.
 const DEFAULT_PATHS: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A command that wrappers may leave out or add, since git-sluice has it as its default.
@@ -109,6 +106,19 @@ pub struct GitLocation {
     /// The variables that programs see in place of those of the process, which have the same names. `None` if programs see what
     /// the process has.
     pub variables: Option<GivenVariables>,
+    /// What decides where commands find programs and the repository.
+    pub caller: CallerVariables,
+}
+
+/// Variables of the caller that git changes for the commands that it starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallerVariables {
+    /// `PATH`
+    pub paths: Option<OsString>,
+    /// `GIT_EXEC_PATH`
+    pub exec_path: Option<OsString>,
+    /// `GIT_DIR`
+    pub git_dir: Option<PathBuf>,
 }
 
 impl GitLocation {
@@ -142,19 +152,20 @@ impl GitLocation {
         let first = path::absolute(&exec_path);
         let mut paths = first.map_or_else(|_| exec_path.clone(), PathBuf::into_os_string);
         paths.push(":");
-        let others = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATHS.into());
+        let others = self.caller.paths.as_deref();
+        let others = others.unwrap_or(OsStr::new(DEFAULT_PATHS));
         // git has started this process.
         if others.as_bytes().starts_with(paths.as_bytes()) {
             paths.clear();
         }
         paths.push(others);
-        command.env("PATH", paths).env(EXEC_PATH, exec_path);
+        command.env("PATH", paths).env("GIT_EXEC_PATH", exec_path);
     }
 
     /// The directory of git's own programs: the one that the caller names, or the one of the git in `PATH`.
     fn exec_path(&self) -> Option<OsString> {
         static OF_GIT: OnceLock<Option<OsString>> = OnceLock::new();
-        let named = self.variable(EXEC_PATH).filter(|path| !path.is_empty());
+        let named = self.caller.exec_path.clone().filter(|it| !it.is_empty());
         let ask = || {
             let output = answer(&mut git(&[OsStr::new("--exec-path")]))?;
             let path = output.stdout.strip_suffix(b"\n")?;
@@ -163,20 +174,10 @@ impl GitLocation {
         named.or_else(|| OF_GIT.get_or_init(ask).clone())
     }
 
-    /// The value of the variable `name` that programs see.
-    pub fn variable(&self, name: &str) -> Option<OsString> {
-        let mut given = self.variables.iter().flat_map(|it| it.iter());
-        match given.find(|(given, _)| given == name) {
-            Some((_, value)) => value.clone(),
-            None => env::var_os(name),
-        }
-    }
-
     /// The git directory that the caller names by `GIT_DIR`, by its full path, unless another one is given.
     pub fn named_git_dir(&self) -> Option<PathBuf> {
-        let named = self
-            .variable("GIT_DIR")
-            .filter(|_| self.git_dir.is_none())?;
+        let named = self.caller.git_dir.as_ref();
+        let named = named.filter(|_| self.git_dir.is_none())?;
         self.directory.file(named).path.canonicalize().ok()
     }
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::time::SystemTime;
 
 use super::{assert_same_failure, commit_files, repo};
-use crate::support::process::Output;
+use crate::support::process::{Output, run};
 use crate::support::tar_listing;
-use crate::support::{Repo, cases, installed, without_clock};
+use crate::support::{Repo, binary, cases, installed, without_clock};
 
 const FILTERED: [(&str, &[u8]); 4] = [
     ("a", b"one\n"),
@@ -104,18 +104,21 @@ fn programs_and_repository_of_commands() {
         "git-hash-object --stdin; git rev-parse --git-dir",
     ] {
         for key in ["filter.f.smudge", "tar.foo.command"] {
-            let setting = format!("{key}={command}");
-            let words = ["--format=foo", "HEAD"];
-            let words = if key.starts_with("tar") {
-                &words[..]
-            } else {
-                &words[1..]
+            repo.git(["config", key, command]);
+            let words = match key.starts_with("tar") {
+                true => &["--format=foo", "HEAD"][..],
+                false => &["HEAD"],
             };
-            let repo = repo.clone().with(["-c", &setting]);
-            repo.assert_same(words);
-            let other = repo.clone().env("GIT_EXEC_PATH", &programs);
-            other.assert_same(words);
-            repo.clone().env("GIT_DIR", ".git").assert_same(words);
+            for repo in [
+                repo.clone(),
+                repo.clone().env("GIT_EXEC_PATH", &programs),
+                repo.clone().env("GIT_DIR", ".git"),
+            ] {
+                // git would put its programs first for `git sluice`.
+                let ours = run(repo.command(binary()).args(words)).success();
+                assert!(ours == repo.archive(words).success(), "{key}: {command}");
+            }
+            repo.git(["config", "--unset", key]);
         }
     }
     fs::create_dir(repo.path().join("sub")).expect("our own");
