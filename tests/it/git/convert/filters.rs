@@ -105,9 +105,10 @@ fn programs_and_repository_of_commands() {
     ] {
         for key in ["filter.f.smudge", "tar.foo.command"] {
             repo.git(["config", key, command]);
-            let words = match key.starts_with("tar") {
-                true => &["--format=foo", "HEAD"][..],
-                false => &["HEAD"],
+            let words = if key.starts_with("tar") {
+                &["--format=foo", "HEAD"][..]
+            } else {
+                &["HEAD"]
             };
             for repo in [
                 repo.clone(),
