@@ -70,8 +70,8 @@ pub(super) fn shared(table: &Table) -> Vec<u8> {
     }
 }
 
-/// The prefix of the paths in `table`, empty or with a slash at its end: of the directories that most entries share, the one
-/// below which most of `names` are. Without any of them, what all entries begin with.
+/// The prefix of the paths in `table`: of the directories that most entries share, the one below which most of `names` are. See
+/// [`begin`] if none has any of them.
 pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     let (mut prefix, mut best, mut most) = (Vec::new(), Vec::new(), 0);
     for _ in 0..DEPTH_MAX {
@@ -88,13 +88,15 @@ pub(super) fn find(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     if most == 0 { begin(table, names) } else { best }
 }
 
-/// What all entries begin with: the directory that they share, or a prefix without a slash in front of most of `names`.
+/// The directory that all entries share. Without one, the prefix that stands in front of most of `names`: `git archive` writes
+/// such names if `--prefix` lacks its slash.
 fn begin(table: &Table, names: &HashSet<Vec<u8>>) -> Vec<u8> {
     let shared = shared(table);
-    let roots: HashSet<&[u8]> = table.sorted().map(|it| first(table.path(it))).collect();
-    let Some(root) = roots.iter().min().filter(|_| shared.is_empty()) else {
+    if !shared.is_empty() {
         return shared;
-    };
+    }
+    let roots: HashSet<&[u8]> = table.sorted().map(|it| first(table.path(it))).collect();
+    let root = roots.iter().min().copied().unwrap_or_default();
     let matches = |prefix: &&[u8]| {
         let below = roots.iter().filter_map(|root| root.strip_prefix(*prefix));
         below.filter(|name| names.contains(*name)).count()
